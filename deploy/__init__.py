@@ -1,0 +1,1 @@
+"""How the house runs: embedded Postgres and NATS, the supervisor, the `croupier` command."""

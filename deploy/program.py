@@ -1,0 +1,116 @@
+"""What it takes to start one process of the house, and how processes die with their parent."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+# Below the range that Linux hands out to outgoing connections (32768 and up): a port kept for the
+# next start is then not taken by a passing connection in between.
+_PORTS = range(20_000, 32_000)
+_PORT_TRIES = 200
+_PR_SET_PDEATHSIG = 1
+_ORPHAN_WAIT_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One foreground process: its command line, environment, user and the signal that ends it.
+
+    `user` is None for "as I am", else (uid, gid) to switch to. Output goes to `log`, appended.
+    """
+
+    name: str
+    argv: tuple[str, ...]
+    log: Path
+    env: Mapping[str, str] = field(default_factory=dict)
+    user: tuple[int, int] | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Starts the process. It lives in its own session, so that a terminal's Ctrl-C reaches
+        only the supervisor, and is told to stop if this process dies without stopping it."""
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        uid, gid = self.user or (None, None)
+        with self.log.open("ab") as log:
+            return subprocess.Popen(
+                self.argv,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **self.env},
+                start_new_session=True,
+                preexec_fn=_die_with_parent(self.stop_signal),
+                user=uid,
+                group=gid,
+                extra_groups=None if uid is None else [],
+            )
+
+
+def _die_with_parent(stop_signal: signal.Signals) -> Callable[[], None] | None:
+    """A hook that asks Linux to send `stop_signal` to the child when its parent is gone.
+
+    Other systems have no such call: there the next start ends what was left running.
+    """
+    if sys.platform != "linux":
+        return None
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    number = int(stop_signal)
+
+    def hook() -> None:
+        prctl(_PR_SET_PDEATHSIG, number)
+
+    return hook
+
+
+def free_port(taken: frozenset[int] = frozenset()) -> int:
+    """A TCP port of 127.0.0.1 that nobody listens on now and that is not in `taken`."""
+    for _ in range(_PORT_TRIES):
+        port = random.choice(_PORTS)
+        if port not in taken and port_is_free(port):
+            return port
+    raise OSError(f"no free port found between {_PORTS.start} and {_PORTS.stop}")
+
+
+def port_is_free(port: int) -> bool:
+    """Whether one can listen on 127.0.0.1:`port` now (a connection in TIME_WAIT does not count)."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
+
+
+def end_orphan(pid: int, marks: tuple[str, ...], stop_signal: signal.Signals) -> bool:
+    """Ends the process `pid` that an earlier, killed supervisor left running.
+
+    Only if its command line holds every one of `marks`: pids are used again, and a stranger that
+    now has this one must not be touched. Waits for its end, kills it after 15 s. Returns whether
+    there was such a process.
+    """
+    try:
+        process = psutil.Process(pid)
+        line = " ".join(process.cmdline())
+        if not all(mark in line for mark in marks):
+            return False
+        process.send_signal(stop_signal)
+        try:
+            process.wait(_ORPHAN_WAIT_S)
+        except psutil.TimeoutExpired:
+            process.kill()
+            process.wait(_ORPHAN_WAIT_S)
+    except psutil.NoSuchProcess:
+        return False
+    return True

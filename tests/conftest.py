@@ -1,0 +1,103 @@
+"""Fixtures that all tests share: real servers, fresh databases, no silent failure in a loop."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.servers import (
+    Database,
+    PostgresForTests,
+    Running,
+    in_own_loop,
+    nats_for_tests,
+    postgres_for_tests,
+    remove,
+    temporary_folder,
+)
+
+
+@pytest.fixture(scope="session")
+def server_folder() -> Iterator[Path]:
+    """Where the session's servers keep their data and logs; removed at the end."""
+    folder = temporary_folder()
+    yield folder
+    remove(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres(server_folder: Path) -> Iterator[PostgresForTests]:
+    """The session's Postgres server. A test that kills servers makes its own (`own_postgres`)."""
+    server = postgres_for_tests(server_folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def nats_server(server_folder: Path) -> Iterator[Running]:
+    """The session's NATS server. A test that kills servers makes its own (`own_nats`)."""
+    server = nats_for_tests(server_folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+async def database(postgres: PostgresForTests) -> AsyncIterator[Database]:
+    """A fresh migrated database for one test."""
+    fresh = await postgres.database()
+    yield fresh
+    await postgres.drop(fresh)
+
+
+@pytest.fixture(scope="module")
+def module_database(postgres: PostgresForTests) -> Iterator[Database]:
+    """A fresh migrated database for the tests of one module together."""
+    fresh = in_own_loop(postgres.database())
+    yield fresh
+    in_own_loop(postgres.drop(fresh))
+
+
+@pytest.fixture
+def own_folder() -> Iterator[Path]:
+    """A folder with a short path for the servers of one test."""
+    folder = temporary_folder()
+    yield folder
+    remove(folder)
+
+
+@pytest.fixture
+def own_postgres(own_folder: Path) -> Iterator[PostgresForTests]:
+    """A started Postgres that the test may kill and start again."""
+    server = postgres_for_tests(own_folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_nats(own_folder: Path) -> Iterator[Running]:
+    """A started NATS server that the test may kill and start again."""
+    server = nats_for_tests(own_folder)
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+async def no_unhandled_loop_exceptions() -> AsyncIterator[None]:
+    """Fails a test in whose loop something raised that nobody looked at."""
+    unhandled: list[dict[str, Any]] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: unhandled.append(context))
+    yield
+    # A task's lost exception is only told when the task is collected.
+    gc.collect(1)
+    loop.set_exception_handler(None)
+    assert not unhandled, f"unhandled in the event loop: {unhandled}"

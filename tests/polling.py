@@ -1,0 +1,35 @@
+"""Waiting for something to become true, bounded."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+async def eventually(
+    check: Callable[[], T | Awaitable[T]], *, within_s: float = 15.0, every_s: float = 0.02
+) -> T:
+    """Calls `check` (plain or async) until what it gives is truthy, and returns that.
+
+    A failed assertion inside counts as "not yet". Fails with the last answer or failure when
+    `within_s` is over.
+    """
+    deadline = time.monotonic() + within_s
+    while True:
+        last: object
+        try:
+            answer = check()
+            found = await answer if inspect.isawaitable(answer) else answer
+            if found:
+                return found
+            last = found
+        except AssertionError as failure:
+            last = failure
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {within_s} s; last: {last!r}")
+        await asyncio.sleep(every_s)

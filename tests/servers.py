@@ -1,0 +1,149 @@
+"""Real servers for tests: one Postgres and one NATS a session, a fresh database a test."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import shutil
+import signal
+import subprocess
+import tempfile
+from collections.abc import Coroutine
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+
+import asyncpg
+
+from deploy.embedded_nats import EmbeddedNats
+from deploy.embedded_postgres import EmbeddedPostgres
+from deploy.migrate import LOGIN_ROLES, bring_up_to_date
+from deploy.program import Program, free_port
+
+# Test servers listen on 127.0.0.1 only and hold nothing: one word for all their users.
+PASSWORD = "for-tests-only"
+TEMPLATE = "croupier_template"
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+
+T = TypeVar("T")
+
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Running:
+    """A server process that a test may stop, kill and start again on the same port and data."""
+
+    program: Program
+    server: EmbeddedPostgres | EmbeddedNats
+    process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Starts the server and waits until it serves."""
+        self.server.prepare()
+        self.process = self.program.start()
+        in_own_loop(self.server.ready(START_TIMEOUT_S))
+
+    async def start_again(self) -> None:
+        """The same from inside a running loop, after `kill` or `stop`."""
+        self.server.prepare()
+        self.process = self.program.start()
+        await self.server.ready(START_TIMEOUT_S)
+
+    def kill(self) -> None:
+        """kill -9, and waits for the end."""
+        self._end(signal.SIGKILL)
+
+    def stop(self) -> None:
+        """The clean stop, and waits for the end."""
+        self._end(self.program.stop_signal)
+
+    def _end(self, number: signal.Signals) -> None:
+        if self.process is None:
+            return
+        self.process.send_signal(number)
+        self.process.wait(STOP_TIMEOUT_S)
+        self.process = None
+
+
+@dataclass(frozen=True)
+class Database:
+    """A migrated database of one test: `dsn()` for the superuser, `dsn("croupier_table")` for a
+    service's role."""
+
+    server: EmbeddedPostgres
+    name: str
+
+    def dsn(self, role: str = "postgres") -> str:
+        return self.server.dsn(self.name, role, PASSWORD)
+
+
+@dataclass
+class PostgresForTests(Running):
+    """The session's Postgres. A database is cloned from a template that is migrated once."""
+
+    server: EmbeddedPostgres = field(kw_only=True)
+    migrated: bool = False
+
+    async def database(self) -> Database:
+        """A fresh migrated database."""
+        name = f"test_{next(_numbers)}"
+        connection = await asyncpg.connect(self.server.dsn())
+        try:
+            if not self.migrated:
+                await connection.execute(f"CREATE DATABASE {TEMPLATE}")
+                await bring_up_to_date(
+                    self.server.dsn(TEMPLATE), dict.fromkeys(LOGIN_ROLES, PASSWORD)
+                )
+                self.migrated = True
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+        finally:
+            await connection.close()
+        return Database(self.server, name)
+
+    async def drop(self, database: Database) -> None:
+        """Drops a test's database, whoever is still connected."""
+        connection = await asyncpg.connect(self.server.dsn())
+        try:
+            await connection.execute(f"DROP DATABASE {database.name} WITH (FORCE)")
+        finally:
+            await connection.close()
+
+
+def postgres_for_tests(folder: Path) -> PostgresForTests:
+    """A Postgres whose writes need not survive a power cut (a killed server loses nothing)."""
+    server = EmbeddedPostgres(
+        folder / "postgres",
+        free_port(),
+        PASSWORD,
+        {"fsync": "off", "full_page_writes": "off", "max_connections": "300"},
+    )
+    folder.joinpath("postgres").mkdir()
+    server.prepare()
+    return PostgresForTests(server.program(folder / "postgres.log"), server=server)
+
+
+def nats_for_tests(folder: Path) -> Running:
+    """A NATS server with JetStream."""
+    server = EmbeddedNats(folder / "nats", free_port(), PASSWORD)
+    return Running(server.program(folder / "nats.log"), server)
+
+
+def temporary_folder() -> Path:
+    """A folder with a short path, which the account that Postgres runs under can reach (pytest's
+    own are closed to others)."""
+    return Path(tempfile.mkdtemp(prefix="croupier-"))
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def in_own_loop(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Runs a coroutine from a fixture that is not async, whatever loop the tests have."""
+    loop = asyncio.new_event_loop()
+    try:
+        return loop.run_until_complete(coroutine)
+    finally:
+        loop.close()
