@@ -88,16 +88,20 @@ class PostgresForTests(Running):
 
     async def database(self) -> Database:
         """A fresh migrated database."""
-        name = f"test_{next(_numbers)}"
+        if not self.migrated:
+            await self._create(TEMPLATE, "template1")
+            await bring_up_to_date(self.server.dsn(TEMPLATE), dict.fromkeys(LOGIN_ROLES, PASSWORD))
+            self.migrated = True
+        return await self._create(f"test_{next(_numbers)}", TEMPLATE)
+
+    async def empty_database(self) -> Database:
+        """A fresh database without anything in it."""
+        return await self._create(f"test_{next(_numbers)}", "template1")
+
+    async def _create(self, name: str, template: str) -> Database:
         connection = await asyncpg.connect(self.server.dsn())
         try:
-            if not self.migrated:
-                await connection.execute(f"CREATE DATABASE {TEMPLATE}")
-                await bring_up_to_date(
-                    self.server.dsn(TEMPLATE), dict.fromkeys(LOGIN_ROLES, PASSWORD)
-                )
-                self.migrated = True
-            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+            await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template}")
         finally:
             await connection.close()
         return Database(self.server, name)
