@@ -9,8 +9,8 @@ SUITS = "cdhs"
 class Card(int):
     """A card of a 52-card deck as `rank * 4 + suit`: 0 is `2c`, 51 is `As` (HND-01).
 
-    An `int`, so that it costs nothing to store, compare and send; equal cards of different decks of a
-    shoe are equal.
+    An `int`, so that it costs nothing to store, compare and send; equal cards of different decks
+    of a shoe are equal.
     """
 
     __slots__ = ()

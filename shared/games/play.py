@@ -1,14 +1,14 @@
 """What a game and whoever plays it (a live table, a hand script, a simulation) say to each other.
 
-A hand is played by asking `next_step` what it waits for and answering: cards for a `Deal`, values for a
-`Show`, somebody's `Decision` for `Decisions`; `Done` carries the result. The game never sees a card that
-its players could not see or that the rules have not turned up: an unseen card is a `Cell` whose `card`
-is `None`, and no result may depend on one (architecture, promise 2).
+A hand is played by asking `next_step` what it waits for and answering: cards for a `Deal`, values
+for a `Show`, somebody's `Decision` for `Decisions`; `Done` carries the result. The game never sees
+a card that its players could not see or that the rules have not turned up: an unseen card is a
+`Cell` whose `card` is `None`, and no result may depend on one (architecture, promise 2).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -91,10 +91,13 @@ class Due:
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
-    """The hand waits for decisions. `together`: one common clock (BTL-05, CHE-02), else one at a time.
+    """The hand waits for decisions. `together`: one common clock (BTL-05, CHE-02), else one at a
+    time.
 
-    With `together` any of the boxes may be decided by a live table in any order of arrival; the game records them in its
-    own order. `phase` names the moment for players: `fight`, `bet`, `exchange`, `final`, `betting1` …
+    A live table may decide any of the boxes in `due` in the order of arrival; the game takes them
+    in its own order. A script decides the first of `due` when `together`, else any of them (OAS-05:
+    `vip` and `private` list several). `phase` names the moment for players: `fight`, `bet`,
+    `exchange`, `final`, `betting1` …
     """
 
     phase: str
@@ -104,7 +107,10 @@ class Decisions:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What became of one wager of one bettor on one box, in minor units (`returned` includes the stake)."""
+    """What became of one wager of one bettor on one box, in minor units.
+
+    `returned` is what goes back to him, the stake included: 0 lost, = stake returned, more won.
+    """
 
     box: int
     player: str
@@ -133,7 +139,12 @@ Step = Deal | Show | Decisions | Done
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What a box does: the word, an amount (draw: the total of this round), cards named, insurance by bettor."""
+    """What a box does: the word, an amount (draw: the total of this round), the cards named, the
+    insurance by bettor.
+
+    Amounts come unchecked: the game answers one that is not positive with `BAD_STAKE`, in its turn
+    among the checks. A named card may be one that does not exist: nobody holds it (`BAD_EXCHANGE`).
+    """
 
     box: int
     do: str
@@ -144,7 +155,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A box as betting closes: bets in the order they were made as (bettor, wager, stake in minor units)."""
+    """A box as betting closes: bets in the order they were made, each (bettor, wager, stake in
+    minor units)."""
 
     number: int
     owner: str
@@ -154,8 +166,9 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """All that a hand starts from. `stacks`: chips of each player before the first stakes; a player who
-    is not in it never runs out. The last four are draw poker's (DRW-03, DRW-06, DRW-10)."""
+    """All that a hand starts from. `stacks`: chips of each player before the first stakes; a player
+    who is not in it never runs out. `ante` and what follows are draw poker's (DRW-03, DRW-06,
+    DRW-10): `entries` are (box, amount) where a seat's own entry replaces the common one."""
 
     boxes: tuple[Box, ...]
     stacks: Mapping[str, int] = field(default_factory=dict)
@@ -166,18 +179,62 @@ class Setup:
     entry: str = "ante"
 
 
+@dataclass(frozen=True, slots=True)
+class ShoeRules:
+    """How a game treats its shoe; the table reads it between hands.
+
+    A cut's place is the number of cards above it. `burn` cards go face down as a shoe starts;
+    with `burn_by` the first card is turned up instead and `burn_by(card)` more are burned face down
+    (BAC-03). `burn_on_dealer_change`: TAB-08. `publish_seed`: whether the server seed may be
+    published when the shoe retires (DRW-14 and folded cards forbid it elsewhere).
+    """
+
+    cut_min_from_top: int
+    cut_min_from_bottom: int
+    every_hand: bool
+    publish_seed: bool
+    cut_in_top_half: bool = False
+    burn: int = 0
+    burn_by: Callable[[Card], int] | None = None
+    burn_on_dealer_change: int = 0
+    cards_behind_cut_card: int = 0
+
+    def cut_range(self, size: int) -> tuple[int, int]:
+        """The lowest and the highest place where a shoe of `size` cards may be cut (TAB-09)."""
+        highest = size - self.cut_min_from_bottom
+        if self.cut_in_top_half:
+            highest = min(highest, size // 2)
+        return self.cut_min_from_top, highest
+
+    def cut_allowed(self, place: int, size: int) -> bool:
+        """Whether a cut with `place` cards above it is far enough from the edges (TAB-09)."""
+        lowest, highest = self.cut_range(size)
+        return lowest <= place <= highest
+
+    def another_hand(self, remaining: int) -> bool:
+        """Whether the shoe serves one more hand with `remaining` cards left in it (BAC-12, BTL-09):
+        the hand that meets the cut card is the last."""
+        return not self.every_hand and remaining >= self.cards_behind_cut_card
+
+
 class Game(Protocol):
     """What every module of `shared/games` that is a game offers.
 
-    `settings` checks raw settings (JSON values) and raises `SettingError` with the field; everything after works on
-    its result. `check_bets` raises the `RuleError` that the set-up reasons of the hand script call for and is used both bet by
-    bet as they are placed (`complete=False`: minimum not yet asked of a growing box) and once as betting closes. `start` checks everything again and gives the hand.
-    All else takes a hand and gives a new one, or raises `RuleError` and changes nothing.
+    `settings` checks raw settings (JSON values) and raises `SettingError` with the field;
+    everything after works on its result. `check_bets` raises the `RuleError` that the set-up
+    reasons of the hand script call for and is used both bet by bet as they are placed
+    (`complete=False`: minimum not yet asked of a growing box) and once as betting closes. `start`
+    checks everything again and gives the hand. All else takes a hand and gives a new one, or raises
+    `RuleError` and changes nothing.
+
+    `default` is what the clock decides for a box (TAB-06); `cells` the dealt cards by hand, as they
+    lie; `staked` what each player has staked in the hand so far, in minor units.
     """
 
     NAME: str
     VERSION: int
     WAGERS: tuple[str, ...]
+    SHOE: ShoeRules
 
     def settings(self, raw: Mapping[str, Any]) -> Any: ...
     def decks(self, settings: Any) -> int: ...
