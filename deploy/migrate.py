@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parent.parent
 
 # Every service's own tables may refer to the log; no service's to those of another.
 SERVICES = ("shuffle", "wallet", "audit", "relay", "table")
-OWNER_ROLE = "croupier_owner"
 LOGIN_ROLES = (*(f"croupier_{service}" for service in SERVICES), "croupier_auditor")
 
 
@@ -26,33 +25,20 @@ def sources() -> list[Source]:
 
 
 async def bring_up_to_date(dsn: str, passwords: Mapping[str, str]) -> list[Migration]:
-    """Makes the roles, migrates the database of `dsn` (a superuser's), sets the login roles'
-    passwords.
+    """Migrates the database of `dsn` (a superuser's) and gives the login roles their passwords.
 
-    Roles belong to the whole server, not to one database: they are made here, the SQL files grant.
     Returns the migrations that were applied now.
     """
+    applied = await migrate(dsn, load(sources()))
     connection = await asyncpg.connect(dsn)
     try:
-        await _make_role(connection, OWNER_ROLE, "NOLOGIN")
-        for role in LOGIN_ROLES:
-            await _make_role(connection, role, "LOGIN")
         for role, password in passwords.items():
-            await _execute(connection, "ALTER ROLE %I PASSWORD %L", role, password)
+            # Neither a role nor its password can be a parameter of this command, so the server
+            # itself does the quoting.
+            command = await connection.fetchval(
+                "SELECT format('ALTER ROLE %I PASSWORD %L', $1::text, $2::text)", role, password
+            )
+            await connection.execute(command)
     finally:
         await connection.close()
-    return await migrate(dsn, load(sources()))
-
-
-async def _make_role(connection: asyncpg.Connection, role: str, login: str) -> None:
-    if not await connection.fetchval("SELECT true FROM pg_roles WHERE rolname = $1", role):
-        await _execute(connection, f"CREATE ROLE %I {login}", role)
-
-
-async def _execute(connection: asyncpg.Connection, command: str, *names: str) -> None:
-    # Neither a role nor its password can be a parameter of these commands, so the server itself
-    # does the quoting.
-    marks = ", ".join(f"${n}::text" for n in range(2, len(names) + 2))
-    await connection.execute(
-        await connection.fetchval(f"SELECT format($1::text, {marks})", command, *names)
-    )
+    return applied
