@@ -1,0 +1,90 @@
+# `make` alone tells what there is.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
+PROTOS := $(shell find protos -name '*.proto' | LC_ALL=C sort)
+# What the checks look at.
+CODE := services shared clients deploy tests
+# Hands that `make run` plays; empty: until Ctrl-C.
+HANDS ?=
+RUN_ARGS := $(if $(HANDS),--hands $(HANDS))
+
+.PHONY: help
+help: ## What there is to make
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: run
+run: .venv/installed build/stubs/.made ## Start the house, let bots play, show the hands (HANDS=200: that many, then verify)
+	@$(BIN)/croupier run $(RUN_ARGS)
+
+.PHONY: test
+test: lint ## All checks and tests
+	@$(BIN)/python -m pytest --cov --cov-report=term:skip-covered -q
+
+.PHONY: lint
+lint: .venv/installed-dev build/stubs/.made ## The checks alone
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy $(CODE)
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/buf lint
+	@$(BIN)/buf format --diff --exit-code
+
+.PHONY: stubs
+stubs: .venv/installed build/stubs/.made ## Python from the protos, into build/stubs
+
+.PHONY: bench
+bench: .venv/installed build/stubs/.made ## Measure: appends, hands, coups a second
+	@$(BIN)/python -m tests.bench
+
+.PHONY: soak
+soak: .venv/installed build/stubs/.made ## Play while every process is killed in turn, then verify all
+	@$(BIN)/python -m tests.chaos.soak
+
+.PHONY: lock
+lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)
+	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in --output-file requirements.txt
+	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements-dev.in --output-file requirements-dev.txt
+
+.PHONY: clean
+clean: ## Remove what was made, except the house's data (.croupier)
+	@rm -rf .venv build *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage* htmlcov
+	@find $(CODE) -name __pycache__ -prune -exec rm -rf {} +
+
+# ---- The environment: made once, and again only when the requirements change.
+
+.venv/bin/python:
+	@for python in python3.14 python3.13 python3.12 python3.11 python3; do \
+	  if $$python -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	    echo "making .venv with $$($$python --version)"; exec $$python -m venv .venv; \
+	  fi; \
+	done; \
+	echo "Croupier needs Python 3.11 or newer (with venv)" >&2; exit 1
+
+.venv/installed: requirements.txt pyproject.toml | .venv/bin/python
+	@echo "installing requirements"
+	@$(PIP) install --require-hashes --no-deps -r requirements.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@echo "$(CURDIR)/build/stubs" > "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/croupier_stubs.pth"
+	@touch $@
+
+.venv/installed-dev: requirements-dev.txt .venv/installed
+	@echo "installing what the checks and tests need"
+	@$(PIP) install --require-hashes --no-deps -r requirements-dev.txt
+	@touch $@
+
+# ---- The stubs.
+
+build/stubs/.made: $(PROTOS) .venv/installed
+	@echo "making stubs"
+	@rm -rf build/new-stubs && mkdir -p build/new-stubs
+	@$(BIN)/python -m grpc_tools.protoc --proto_path=protos \
+	  --plugin=protoc-gen-mypy=$(BIN)/protoc-gen-mypy --plugin=protoc-gen-mypy_grpc=$(BIN)/protoc-gen-mypy_grpc \
+	  --python_out=build/new-stubs --grpc_python_out=build/new-stubs \
+	  --mypy_out=quiet:build/new-stubs --mypy_grpc_out=quiet:build/new-stubs $(PROTOS)
+	@rm -rf build/stubs && mv build/new-stubs build/stubs && touch $@
