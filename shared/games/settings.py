@@ -85,17 +85,15 @@ def ratio(raw: Raw, name: str, default: Fraction, most: int) -> Fraction:
     return value
 
 
-def ratios(raw: Raw, name: str, default: Odds) -> Odds:
-    """A table of odds or prices with the keys of `default`; what it leaves out stays as it is."""
-    if name not in raw:
-        return default
-    table = raw[name]
+def ratios(raw: Raw, name: str, default: Odds, names: Collection[str]) -> Odds:
+    """A table of odds or prices with keys out of `names`; what it leaves out is as in `default`."""
+    table = raw.get(name, {})
     if not isinstance(table, Mapping):
         raise SettingError(name, f"{name} must be a table")
     for key in table:
-        if key not in default:
+        if key not in names:
             raise SettingError(name, f"{name} has no place for {key!r}")
-    return {key: _ratio(name, table[key]) if key in table else default[key] for key in default}
+    return {**default, **{key: _ratio(name, value) for key, value in table.items()}}
 
 
 def _ratio(name: str, value: object) -> Fraction:
