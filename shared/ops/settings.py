@@ -1,0 +1,130 @@
+"""Settings of the service processes, read from the environment and from a folder of secrets.
+
+Every field may be given as `CROUPIER_<FIELD>` in the environment. A secret may instead lie in a
+file `croupier_<field>` of the folder that `CROUPIER_SECRETS_DIR` names, as orchestrators mount
+them: it then stands neither in a process list nor in a child's environment. The environment wins.
+"""
+
+from __future__ import annotations
+
+import os
+from base64 import b64decode
+from binascii import Error as Base64Error
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ServiceName = Literal["shuffle", "wallet", "audit", "relay", "table"]
+
+_ADDRESS = r"^[^:\s]+:\d{1,5}$"
+_KEY_BYTES = 32
+
+Address = Annotated[str, Field(pattern=_ADDRESS)]
+"""`host:port`."""
+
+
+def _is_key(value: SecretStr) -> SecretStr:
+    try:
+        size = len(b64decode(value.get_secret_value(), validate=True))
+    except Base64Error as error:
+        raise ValueError("a key is written in base64") from error
+    if size != _KEY_BYTES:
+        raise ValueError(f"a key has {_KEY_BYTES} bytes, this one {size}")
+    return value
+
+
+Key = Annotated[SecretStr, AfterValidator(_is_key)]
+"""32 bytes in base64; `key_bytes` gives the bytes."""
+
+
+def key_bytes(key: SecretStr) -> bytes:
+    """The 32 bytes of a `Key`."""
+    return b64decode(key.get_secret_value())
+
+
+class ServiceSettings(BaseSettings):
+    """What every service process needs."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="CROUPIER_", frozen=True, extra="ignore", hide_input_in_errors=True
+    )
+
+    service: ServiceName
+    # Unique among all processes that run now; stands in logs, metrics and leases.
+    node: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
+    # Where gRPC listens, and where others reach it (empty: the same).
+    listen: Address
+    advertise: str = ""
+    # Where GET /metrics is answered.
+    metrics_listen: Address
+    # PEM, Ed25519: whoever signs tokens holds the private half.
+    token_public_key: str
+    # Of this service's own login role.
+    database_dsn: SecretStr
+    database_pool_size: int = Field(default=8, ge=1, le=64)
+    # With user and password.
+    nats_url: SecretStr
+    # After this many seconds a drain is cut short and the process ends with status 1.
+    drain_timeout_s: float = Field(default=20.0, gt=0, le=300)
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+
+    @property
+    def address(self) -> str:
+        """Where other processes reach this one."""
+        return self.advertise or self.listen
+
+
+class WalletSettings(ServiceSettings):
+    """The wallet knows no secret of a game."""
+
+    service: ServiceName = "wallet"
+
+
+class RelaySettings(ServiceSettings):
+    """The relay serves health only, besides its metrics."""
+
+    service: ServiceName = "relay"
+
+
+class SealingSettings(ServiceSettings):
+    """Shuffle, table and audit write or read sealed fields."""
+
+    deployment_key: Key
+    # Stands beside every sealed field.
+    deployment_key_id: str = Field(default="k1", pattern=r"^[A-Za-z0-9_-]{1,32}$")
+
+
+class ShuffleSettings(SealingSettings):
+    """Shuffle keeps server seeds encrypted."""
+
+    service: ServiceName = "shuffle"
+    # Nobody else holds it.
+    seed_key: Key
+
+
+class AuditSettings(SealingSettings):
+    """Audit asks shuffle to disclose retired shoes, with a token of its own (role service)."""
+
+    service: ServiceName = "audit"
+    shuffle_address: Address
+    service_token: SecretStr
+
+
+class TableSettings(SealingSettings):
+    """Table asks shuffle for cards, with a token of its own (role service)."""
+
+    service: ServiceName = "table"
+    shuffle_address: Address
+    service_token: SecretStr
+    lease_ttl_s: float = Field(default=3.0, ge=1, le=60)
+    heartbeat_s: float = Field(default=1.0, gt=0, le=20)
+    grace_s: float = Field(default=10.0, ge=0, le=600)
+
+
+S = TypeVar("S", bound=ServiceSettings)
+
+
+def read(kind: type[S]) -> S:
+    """The settings of this process. Raises `pydantic.ValidationError`, which names the fields."""
+    return kind(_secrets_dir=os.environ.get("CROUPIER_SECRETS_DIR"))  # type: ignore[call-arg]
