@@ -1,0 +1,63 @@
+"""The event log: docs/event-log.md."""
+
+from shared.log.faults import is_infrastructure
+from shared.log.hashing import block_head, event_hash, genesis
+from shared.log.memory import MemoryLog
+from shared.log.postgres import OnCommitted, PostgresLog, open_pool
+from shared.log.statements import (
+    append_on,
+    lock_heads,
+    partitions_of,
+    read_partition_on,
+    read_stream_on,
+    stream_versions,
+)
+from shared.log.types import (
+    Append,
+    Appended,
+    Block,
+    CommandKey,
+    CommandRecord,
+    EventLog,
+    Head,
+    LogDivergedError,
+    LogOverloadedError,
+    LogUnavailableError,
+    NewEvent,
+    Outcome,
+    RecordedEvent,
+    category_of,
+    event_id,
+)
+
+__all__ = [
+    "Append",
+    "Appended",
+    "Block",
+    "CommandKey",
+    "CommandRecord",
+    "EventLog",
+    "Head",
+    "LogDivergedError",
+    "LogOverloadedError",
+    "LogUnavailableError",
+    "MemoryLog",
+    "NewEvent",
+    "OnCommitted",
+    "Outcome",
+    "PostgresLog",
+    "RecordedEvent",
+    "append_on",
+    "block_head",
+    "category_of",
+    "event_hash",
+    "event_id",
+    "genesis",
+    "is_infrastructure",
+    "lock_heads",
+    "open_pool",
+    "partitions_of",
+    "read_partition_on",
+    "read_stream_on",
+    "stream_versions",
+]

@@ -1,0 +1,27 @@
+"""Which errors are the infrastructure's, so that the same thing may work when tried again."""
+
+from __future__ import annotations
+
+import asyncpg
+
+from shared.log.types import LogOverloadedError, LogUnavailableError
+
+# By SQLSTATE class (PostgreSQL 18, appendix A): connection, authorization, rollback by deadlock or
+# serialisation, resources, object not in its state, operator intervention, system, internal.
+_CLASSES = frozenset({"08", "28", "40", "53", "55", "57", "58", "XX"})
+# A server that became a read-only standby under our feet.
+_STATES = frozenset({"25006"})
+
+
+def is_infrastructure(error: BaseException) -> bool:
+    """Whether `error` says nothing about what was asked, only about the ways and means.
+
+    Time-outs are among them: in Python 3.11 `TimeoutError` is an `OSError`.
+    """
+    if isinstance(error, asyncpg.PostgresError):
+        state = error.sqlstate or ""
+        return state[:2] in _CLASSES or state in _STATES
+    if isinstance(error, asyncpg.InterfaceError):
+        # `DataError` is about a value that does not fit its parameter.
+        return not isinstance(error, asyncpg.DataError)
+    return isinstance(error, (OSError, LogUnavailableError, LogOverloadedError, MemoryError))
