@@ -69,19 +69,26 @@ BEGIN
     THEN
         RAISE EXCEPTION 'arguments of different or impossible lengths' USING ERRCODE = 'LG003';
     END IF;
-    PERFORM log.check_streams(streams);
 
     LOCK TABLE log.partitions IN ROW SHARE MODE;
     FOR it IN
-        SELECT p.name, p.position, p.head, greatest(clock_timestamp(), p.recorded_at) AS now
+        SELECT p.name, p.position, p.head, p.recorded_at AS now,
+               -- Inside a SECURITY DEFINER function current_user is the owner.
+               EXISTS (SELECT FROM log.writers AS w
+                        WHERE w.role = session_user AND w.category = p.category) AS is_writer
           FROM log.partitions AS p
-         WHERE p.name = ANY (ARRAY(SELECT log.partition_of(s) FROM unnest(streams) AS s))
+         WHERE p.name = ANY (ARRAY(
+            SELECT coalesce(s.partition, log.partition_of(wanted))
+              FROM unnest(streams) AS wanted LEFT JOIN log.streams AS s ON s.stream = wanted))
          ORDER BY p.name FOR UPDATE
     LOOP
+        IF NOT it.is_writer THEN
+            RAISE EXCEPTION '% may not write partition %', session_user, it.name
+                USING ERRCODE = 'LG002';
+        END IF;
         names := names || it.name;
         head_positions := head_positions || it.position;
         heads := heads || it.head;
-        -- Not the statement's own reading of the clock: that may be from before the lock was ours.
         it.now := greatest(clock_timestamp(), it.now);
         times := times || it.now;
         prefixes := prefixes || (int4send(octet_length(it.name)) || convert_to(it.name, 'UTF8'));
@@ -137,8 +144,10 @@ BEGIN
         ELSE
             partitions[it.n] := coalesce(it.partition, log.partition_of(streams[it.n]));
             k := array_position(names, partitions[it.n]);
-            IF k IS NULL THEN
-                RAISE EXCEPTION 'no partition for stream %', streams[it.n] USING ERRCODE = 'LG003';
+            IF k IS NULL OR it.partition IS NULL AND streams[it.n] !~ '^[a-z]{1,16}/[A-Za-z0-9_-]{1,64}$'
+            THEN
+                RAISE EXCEPTION 'no stream can be called %', quote_nullable(streams[it.n])
+                    USING ERRCODE = 'LG003';
             END IF;
             outcomes[it.n] := 'ok';
             first_positions[it.n] := head_positions[k] + 1;
