@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shared.errors import RuleError
-from shared.games import baccarat
+from shared.errors import SettingError
+from shared.games import baccarat, battle, casino_holdem
 from shared.games.play import Game
 
-GAMES: Mapping[str, Game] = {rules.NAME: rules for rules in (baccarat,)}
+GAMES: Mapping[str, Game] = {rules.NAME: rules for rules in (baccarat, battle, casino_holdem)}
 
 
 def game(name: str) -> Game:
-    """The rules called `name`; `RuleError` `UNKNOWN_GAME` where there are none."""
+    """The rules called `name`; `SettingError` where there are none."""
     rules = GAMES.get(name)
     if rules is None:
-        raise RuleError("UNKNOWN_GAME", f"no such game: {name!r}", "game")
+        raise SettingError("game", f"no such game: {name!r}")
     return rules

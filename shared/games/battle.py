@@ -1,0 +1,364 @@
+"""Battle, «Бой» (BTL): one card against the dealer's, and up to four fights more."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import NoReturn
+
+from shared.errors import RuleError
+from shared.games import boxes
+from shared.games import settings as reading
+from shared.games.play import (
+    Box,
+    Cell,
+    Deal,
+    Decision,
+    Decisions,
+    Done,
+    Due,
+    Face,
+    Line,
+    Option,
+    Setup,
+    ShoeRules,
+    Slot,
+    Step,
+)
+
+NAME = "battle"
+VERSION = 1
+WAGERS: tuple[str, ...] = ("stake",)
+SHOE = ShoeRules(
+    cut_min_from_top=1,  # BTL-01
+    cut_min_from_bottom=1,
+    cut_in_top_half=True,
+    every_hand=False,
+    publish_seed=True,
+    burn=6,
+    burn_on_dealer_change=1,  # TAB-08
+    cards_behind_cut_card=104,
+)
+
+ODDS = (1, 1, 1, 2, 3)
+"""What everything staked on a box pays, by the number of cards it won on (BTL-08)."""
+
+_ACE = 12
+_MOST_CARDS = 5
+_FIGHT = "fight"
+_SURRENDER = "surrender"
+_FOUGHT = "fought"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Amounts in minor units."""
+
+    limits: reading.Limits
+    boxes: int
+    bettors_per_box: int
+    decks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A bettor's part of a box: his first stake, all he has staked, and whether he fights on."""
+
+    player: str
+    first: int
+    staked: int
+    fights: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Fighter:
+    """A box in the coup, its shares in the order of the bets.
+
+    `word` is its decision of this round: none yet, `fight`, `fought` once the further bettors'
+    stakes are taken too, or `surrender`. `won_on` counts the cards it won on.
+    """
+
+    number: int
+    owner: str
+    shares: tuple[Share, ...]
+    cards: tuple[Cell, ...] = ()
+    word: str = ""
+    won_on: int = 0
+    live: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A coup: all its cards lie face up. `chips` are those that can still be staked, of the players
+    who can run out of them. `deciding`: the boxes that lost the comparison have the word."""
+
+    setup: Setup
+    fighters: tuple[Fighter, ...]
+    chips: Mapping[str, int]
+    dealer: tuple[Cell, ...] = ()
+    deciding: bool = False
+
+
+def settings(raw: reading.Raw) -> Settings:
+    """The settings of a battle table; `SettingError` names the one at fault."""
+    reading.only(raw, (*reading.LIMITS, "boxes", "bettors_per_box", "decks"))
+    return Settings(
+        limits=reading.limits(raw),
+        boxes=reading.whole(raw, "boxes", 7, high=reading.MOST_BOXES),
+        bettors_per_box=reading.whole(raw, "bettors_per_box", 3, high=reading.MOST_BETTORS),
+        decks=reading.whole(raw, "decks", 6, high=reading.MOST_DECKS),
+    )
+
+
+def decks(settings: Settings) -> int:
+    """How many decks the shoe holds."""
+    return settings.decks
+
+
+def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
+    """Raise the first reason, in the order of the hand script, why these bets cannot stand."""
+    boxes.check_shape(setup, settings.boxes, settings.bettors_per_box)
+    boxes.check_limits(setup, settings.limits, WAGERS, complete)
+    boxes.check_chips(setup)
+
+
+def start(settings: Settings, setup: Setup) -> Hand:
+    """The coup as betting closes; raises what `check_bets` raises."""
+    check_bets(settings, setup)
+    staked = boxes.first_stakes(setup)
+    return Hand(
+        setup,
+        tuple(_fighter(box) for box in setup.boxes),
+        {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()},
+    )
+
+
+def _fighter(box: Box) -> Fighter:
+    firsts = {player: boxes.stake_of(box, player, WAGERS) for player in boxes.bettors(box)}
+    shares = tuple(Share(player, first, first) for player, first in firsts.items())
+    return Fighter(box.number, box.owner, shares)
+
+
+def next_step(hand: Hand) -> Step:
+    """A card to every live box and the dealer, then the losers' decisions, round by round."""
+    if hand.deciding:
+        return Decisions(
+            "fight",
+            tuple(
+                Due(fighter.number, fighter.owner, _options(hand, fighter))
+                for fighter in hand.fighters
+                if fighter.live and not fighter.word
+            ),
+            together=True,  # BTL-05
+        )
+    live = [fighter for fighter in hand.fighters if fighter.live]
+    if not live:
+        return _settle(hand)
+    # BTL-02: the boxes in ascending order, the dealer last.
+    slots = [Slot(f"box{fighter.number}", Face.UP) for fighter in live]
+    return Deal((*slots, Slot("dealer", Face.UP)))
+
+
+def _options(hand: Hand, fighter: Fighter) -> tuple[Option, ...]:
+    price = _owners_share(fighter).first
+    if _lacks(hand.chips, fighter.owner, price):
+        return (Option(_SURRENDER),)
+    return (Option(_FIGHT, price=price), Option(_SURRENDER))
+
+
+def _owners_share(fighter: Fighter) -> Share:
+    return next(share for share in fighter.shares if share.player == fighter.owner)
+
+
+def _lacks(chips: Mapping[str, int], player: str, price: int) -> bool:
+    return chips.get(player, price) < price
+
+
+def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+    """Lay the round's cards and compare each live box with the dealer, the highest number first."""
+    dealer = (*hand.dealer, cells[-1])
+    dealers = _ranks(dealer)
+    # BTL-04, BTL-07: no fight is offered after an ace or the fifth card.
+    last = _rank(cells[-1]) == _ACE or len(dealer) == _MOST_CARDS
+    chips = dict(hand.chips)
+    fighters = list(hand.fighters)
+    positions = [at for at, fighter in enumerate(fighters) if fighter.live]
+    for at, cell in zip(reversed(positions), reversed(cells[:-1]), strict=True):  # BTL-02
+        cards = (*fighters[at].cards, cell)
+        won = _rank(cells[-1]) != _ACE and beats(_ranks(cards), dealers)
+        if won:
+            # BTL-03: paid at once, so that the chips serve the player's other boxes.
+            for share in fighters[at].shares:
+                if share.fights and share.player in chips:
+                    chips[share.player] += _back(share, len(cards))
+        fighters[at] = replace(
+            fighters[at],
+            cards=cards,
+            word="",
+            won_on=len(cards) if won else 0,
+            live=not (won or last),
+        )
+    deciding = any(fighter.live for fighter in fighters)
+    return Hand(hand.setup, tuple(fighters), chips, dealer, deciding)
+
+
+def _rank(cell: Cell) -> int:
+    """BTL-01: only ranks count. Every card of a coup lies face up."""
+    assert cell.card is not None
+    return cell.card >> 2
+
+
+def _ranks(cells: tuple[Cell, ...]) -> list[int]:
+    return sorted((_rank(cell) for cell in cells), reverse=True)
+
+
+def beats(box: list[int], dealer: list[int]) -> bool:
+    """Whether a box's ranks, sorted from the top, win: the highest is higher than the dealer's and
+    none of the others, pair by pair, is lower (BTL-03 for one card, BTL-06)."""
+    return box[0] > dealer[0] and all(
+        own >= other for own, other in zip(box[1:], dealer[1:], strict=True)
+    )
+
+
+def _back(share: Share, cards: int) -> int:
+    """What a share gets back when its box wins on so many cards, the stakes included (BTL-08)."""
+    return share.staked * (1 + ODDS[cards - 1])
+
+
+def shown(hand: Hand, cells: tuple[Cell, ...]) -> NoReturn:
+    """Never asked for: every card is dealt face up."""
+    raise AssertionError("battle turns no cards")
+
+
+def decide(hand: Hand, decision: Decision) -> Hand:
+    """Take one box's `fight` or `surrender`; the next round begins when all have decided.
+
+    Whatever the order of arrival, the further bettors' stakes are taken box by box in ascending
+    order, so that a decision waits for those of lower boxes (BTL-05).
+    """
+    if not hand.deciding:
+        raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
+    at, fighter = _undecided(hand, decision.box)
+    if decision.do not in (_FIGHT, _SURRENDER):
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "do")
+    chips = hand.chips
+    if decision.do == _FIGHT:
+        price = _owners_share(fighter).first
+        if _lacks(chips, fighter.owner, price):
+            raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {price} chips", "do")
+        fighter = _stake(fighter, fighter.owner)
+        if fighter.owner in chips:
+            chips = {**chips, fighter.owner: chips[fighter.owner] - price}
+    fighters = list(hand.fighters)
+    fighters[at] = replace(fighter, word=decision.do)
+    chips = _take_shares(fighters, chips)
+    if any(fighter.live and not fighter.word for fighter in fighters):
+        return replace(hand, fighters=tuple(fighters), chips=chips)
+    fighters = [
+        replace(fighter, live=False) if fighter.word == _SURRENDER else fighter
+        for fighter in fighters
+    ]
+    return replace(hand, fighters=tuple(fighters), chips=chips, deciding=False)
+
+
+def _undecided(hand: Hand, box: int) -> tuple[int, Fighter]:
+    for at, fighter in enumerate(hand.fighters):
+        if fighter.number == box and fighter.live and not fighter.word:
+            return at, fighter
+    raise RuleError("NOT_YOUR_TURN", f"box {box} has nothing to decide", "box")
+
+
+def _stake(fighter: Fighter, player: str) -> Fighter:
+    """The box after the player has added a stake equal to his first."""
+    return replace(
+        fighter,
+        shares=tuple(
+            replace(share, staked=share.staked + share.first) if share.player == player else share
+            for share in fighter.shares
+        ),
+    )
+
+
+def _take_shares(fighters: list[Fighter], chips: Mapping[str, int]) -> Mapping[str, int]:
+    """Take the further bettors' stakes of the boxes up to the first that has not decided; who has
+    no chips for his surrenders his share (BTL-05). Changes `fighters`, gives the chips left."""
+    left = dict(chips)
+    for at, fighter in enumerate(fighters):
+        if not fighter.live:
+            continue
+        if not fighter.word:
+            break
+        if fighter.word != _FIGHT:
+            continue
+        for share in fighter.shares:
+            if share.player == fighter.owner or not share.fights:
+                continue
+            if _lacks(left, share.player, share.first):
+                fighter = _surrender_share(fighter, share.player)
+                continue
+            fighter = _stake(fighter, share.player)
+            if share.player in left:
+                left[share.player] -= share.first
+        fighters[at] = replace(fighter, word=_FOUGHT)
+    return left
+
+
+def _surrender_share(fighter: Fighter, player: str) -> Fighter:
+    return replace(
+        fighter,
+        shares=tuple(
+            replace(share, fights=False) if share.player == player else share
+            for share in fighter.shares
+        ),
+    )
+
+
+def default(hand: Hand, box: int) -> Decision:
+    """The clock surrenders: it stakes nothing more (TAB-06)."""
+    return Decision(box, _SURRENDER)
+
+
+def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
+    """The cards of the dealer and of each box, in the order they were dealt."""
+    laid = {"dealer": hand.dealer}
+    for fighter in hand.fighters:
+        laid[f"box{fighter.number}"] = fighter.cards
+    return laid
+
+
+def staked(hand: Hand) -> Mapping[str, int]:
+    """What each player has staked in the coup, fights included."""
+    sums: dict[str, int] = {}
+    for fighter in hand.fighters:
+        for share in fighter.shares:
+            sums[share.player] = sums.get(share.player, 0) + share.staked
+    return sums
+
+
+def _settle(hand: Hand) -> Done:
+    lines = tuple(
+        Line(
+            fighter.number,
+            share.player,
+            "stake",
+            share.staked,
+            _back(share, fighter.won_on) if fighter.won_on and share.fights else 0,
+        )
+        for fighter in hand.fighters
+        for share in fighter.shares
+    )
+    return Done("settled", lines, clauses=_clauses(hand))
+
+
+def _clauses(hand: Hand) -> tuple[str, ...]:
+    """The clauses that decided the coup, for people."""
+    wins = {fighter.won_on for fighter in hand.fighters} - {0}
+    clauses = {
+        "BTL-03": 1 in wins,
+        "BTL-04": _rank(hand.dealer[-1]) == _ACE,
+        "BTL-05": any(fighter.word == _SURRENDER for fighter in hand.fighters),
+        "BTL-06": max(wins, default=0) > 1,
+        "BTL-07": len(hand.dealer) == _MOST_CARDS,
+        "BTL-08": bool(wins),
+    }
+    return tuple(clause for clause, holds in clauses.items() if holds)
