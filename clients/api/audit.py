@@ -1,0 +1,86 @@
+"""Finding, replaying and verifying hands."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import datetime
+
+import grpc
+from croupier.audit.v1 import audit_pb2 as pb
+from croupier.audit.v1 import audit_pb2_grpc
+
+from clients.api.connection import Connection
+from clients.api.errors import refused
+
+PAGE_SIZE = 200
+VERIFY_TIMEOUT_S = 120.0
+
+
+class AuditClient:
+    """The audit service. Raises `RefusedError`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._stub = audit_pb2_grpc.AuditServiceStub(connection.channel)
+
+    async def hands(
+        self,
+        table: str = "",
+        player: str = "",
+        game: str = "",
+        since: datetime | None = None,
+        until: datetime | None = None,
+        limit: int = PAGE_SIZE,
+    ) -> list[pb.Hand]:
+        """The newest `limit` hands that match all that is given, newest first."""
+        found: list[pb.Hand] = []
+        token = ""
+        while len(found) < limit:
+            request = pb.ListHandsRequest(
+                table_id=table,
+                player=player,
+                game=game,
+                page_size=min(PAGE_SIZE, limit - len(found)),
+                page_token=token,
+            )
+            if since is not None:
+                getattr(request, "from").FromDatetime(since)
+            if until is not None:
+                request.until.FromDatetime(until)
+            answer = await self._connection.call(self._stub.ListHands, request)
+            found += answer.hands
+            token = answer.next_page_token
+            if not token:
+                break
+        return found
+
+    async def replay(self, hand_id: str) -> pb.ReplayHandResponse:
+        """A hand step by step."""
+        return await self._connection.call(
+            self._stub.ReplayHand, pb.ReplayHandRequest(hand_id=hand_id)
+        )
+
+    async def verify(self, hand_id: str) -> pb.VerifyHandResponse:
+        """Re-runs one hand and checks all that belongs to it."""
+        return await self._connection.call(
+            self._stub.VerifyHand,
+            pb.VerifyHandRequest(hand_id=hand_id),
+            timeout_s=VERIFY_TIMEOUT_S,
+        )
+
+    async def verify_all(self, table: str = "") -> AsyncIterator[pb.VerifyAllResponse]:
+        """Every hand (of one table), the chain and the ledger, with progress; `done` ends it."""
+        call = self._stub.VerifyAll(
+            pb.VerifyAllRequest(table_id=table), metadata=self._connection.metadata()
+        )
+        try:
+            async for answer in call:
+                yield answer
+        except grpc.aio.AioRpcError as error:
+            raise refused(error) from error
+        finally:
+            call.cancel()
+
+    async def progress(self) -> pb.GetProgressResponse:
+        """How far the index has got, against the heads of the log."""
+        return await self._connection.call(self._stub.GetProgress, pb.GetProgressRequest())
