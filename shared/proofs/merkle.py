@@ -23,8 +23,8 @@ def node_hash(left: bytes, right: bytes) -> bytes:
 class MerkleTree:
     """A tree over `leaves` (the data, not the hashes), with all its levels at hand.
 
-    Each level is one `bytes` of 32-byte hashes: a shoe of 416 cards takes 27 kB. A last node without
-    a neighbour moves up as it is, which gives the tree of the RFC's recursive definition.
+    Each level is one `bytes` of 32-byte hashes: a shoe of 416 cards takes 27 kB. A last node
+    without a neighbour moves up as it is, which gives the tree of the RFC's recursive definition.
     """
 
     __slots__ = ("_levels", "size")
@@ -46,7 +46,7 @@ class MerkleTree:
         return self._levels[-1] if self.size else sha256().digest()
 
     def path(self, index: int) -> tuple[bytes, ...]:
-        """Sibling hashes of leaf `index` from the leaf up (2.1.1); `IndexError` where there is none."""
+        """Sibling hashes of leaf `index` from the leaf up (2.1.1); `IndexError`: no such leaf."""
         if not 0 <= index < self.size:
             raise IndexError(index)
         path = []

@@ -54,7 +54,7 @@ class Draws:
         """A uniform integer from 0 to `bound` − 1, `bound` 1 to 65,536.
 
         Two bytes, big-endian, are taken until they lie below the greatest multiple of `bound` that
-        fits in 65,536; their remainder is the answer. Every answer has equally many values behind it.
+        fits in 65,536; their remainder is the answer. Equally many values stand behind each.
         """
         limit = _DRAW_SPAN - _DRAW_SPAN % bound
         while True:

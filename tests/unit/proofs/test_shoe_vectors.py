@@ -1,0 +1,133 @@
+"""The kept vectors of whole shoes, through Python and through the second verifier where node is."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.cards import parse_card
+from shared.proofs.sealed_shoe import SealedShoe
+from shared.proofs.seeds import player_seed_commitment, server_seed_commitment
+from shared.proofs.shoe_order import dealer_cut
+from shared.proofs.shown_card import ShownCard, card_leaf, shown_card_holds
+
+ROOT = Path(__file__).parents[3]
+VECTORS = sorted((ROOT / "tests" / "vectors" / "shoe").glob("*.json"))
+Document = dict[str, Any]
+Verifier = Callable[[Document], bool]
+
+
+def sealed(document: Document) -> SealedShoe:
+    seeds = [(each["player"], bytes.fromhex(each["seed"])) for each in document["player_seeds"]]
+    seed = bytes.fromhex(document["server_seed"])
+    return SealedShoe(seed, document["shoe_id"], seeds, document["decks"], document["cut_at"])
+
+
+def in_python(document: Document) -> bool:
+    root, shoe_id = bytes.fromhex(document["root"]), document["shoe_id"]
+    for each in document["cards"]:
+        path = tuple(bytes.fromhex(node) for node in each["path"])
+        shown = ShownCard(
+            each["position"], parse_card(each["card"]), bytes.fromhex(each["salt"]), path
+        )
+        if not shown_card_holds(root, shoe_id, document["decks"] * 52, shown):
+            return False
+    if "server_seed" not in document:
+        return True
+    committed = server_seed_commitment(shoe_id, bytes.fromhex(document["server_seed"]))
+    return committed.hex() == document["commitment"] and sealed(document).root == root
+
+
+def in_javascript(document: Document) -> bool:
+    script = ROOT / "clients" / "verify-card.mjs"
+    done = subprocess.run(
+        ["node", str(script), "-"],
+        input=json.dumps(document),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode in (0, 1), done.stderr
+    assert (done.stdout == "holds\n") == (done.returncode == 0)
+    assert done.stderr == ""
+    return done.returncode == 0
+
+
+VERIFIERS: list[Verifier] = [in_python, *([in_javascript] if shutil.which("node") else [])]
+
+
+def spoiled(document: Document, change: Callable[[Document], None]) -> Document:
+    copy: Document = json.loads(json.dumps(document))
+    change(copy)
+    return copy
+
+
+def another(text: str) -> str:
+    return ("1" if text[0] == "0" else "0") + text[1:]
+
+
+@pytest.fixture(params=VECTORS, ids=lambda path: path.stem)
+def document(request: pytest.FixtureRequest) -> Document:
+    loaded: Document = json.loads(request.param.read_text())
+    return loaded
+
+
+def test_the_steps_of_a_shoe_are_those_kept(document: Document) -> None:
+    shoe = sealed(document)
+    shown = [shoe.show(position) for position in range(len(shoe))]
+    assert " ".join(str(card.card) for card in shown) == document["order"]
+    assert shoe.root.hex() == document["root"]
+    steps = document["steps"]
+    leaf = card_leaf(document["shoe_id"], 0, shown[0].card, shown[0].salt)
+    assert leaf.hex() == steps["leaf_0"]
+    assert shown[0].salt.hex() == steps["salt_bytes"][:32]
+    cut = steps["dealer_cut"]
+    seed = bytes.fromhex(document["server_seed"])
+    assert dealer_cut(seed, document["shoe_id"], cut["least"], cut["most"]) == cut["at"]
+    for each in document["player_seeds"]:
+        seed = bytes.fromhex(each["seed"])
+        committed = player_seed_commitment(document["shoe_id"], each["player"], seed)
+        assert committed.hex() == each["commitment"]
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+def test_the_vectors_hold(document: Document, verifier: Verifier) -> None:
+    assert verifier(document)
+    assert verifier(spoiled(document, lambda copy: copy.pop("server_seed")))
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+def test_what_a_cheat_would_change_does_not_hold(verifier: Verifier) -> None:
+    document: Document = json.loads(VECTORS[0].read_text())
+    card = document["cards"][0]["card"]
+
+    def change(**fields: Any) -> Callable[[Document], None]:
+        return lambda copy: copy["cards"][0].update(fields)
+
+    first = document["cards"][0]
+    forged = [another(first["path"][0]), *first["path"][1:]]
+    cheats: dict[str, Callable[[Document], None]] = {
+        "swapped card": change(card="2c" if card != "2c" else "2d"),
+        "other position": change(position=1),
+        "position behind the shoe": change(position=document["decks"] * 52),
+        "other salt": change(salt=another(first["salt"])),
+        "short salt": change(salt=first["salt"][:30]),
+        "forged path": change(path=forged),
+        "short path": change(path=first["path"][:-1]),
+        "long path": change(path=[*first["path"], first["path"][0]]),
+        "other root": lambda copy: copy.update(root=another(copy["root"])),
+        "other shoe": lambda copy: copy.update(shoe_id="another"),
+        "wrong server seed": lambda copy: copy.update(server_seed=another(copy["server_seed"])),
+        "wrong player seed": lambda copy: copy["player_seeds"][0].update(seed="00" * 16),
+        "player left out": lambda copy: copy["player_seeds"].pop(),
+        "other cut": lambda copy: copy.update(cut_at=copy["cut_at"] + 1),
+    }
+    passed = [name for name, cheat in cheats.items() if verifier(spoiled(document, cheat))]
+    assert passed == []
