@@ -8,7 +8,7 @@ a card that its players could not see or that the rules have not turned up: an u
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Protocol
@@ -38,6 +38,11 @@ class Cell:
 
     position: int
     card: Card | None = None
+
+
+def known(cells: Iterable[Cell]) -> tuple[Card, ...]:
+    """The cards of those cells that have been shown."""
+    return tuple(cell.card for cell in cells if cell.card is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +135,8 @@ class Done:
     next_entry: str | None = None
     winners: tuple[int, ...] = ()
     """Draw poker: the boxes that took the pot (DRW-02, DRW-03)."""
+    rake: int = 0
+    """Draw poker: what the house took of the pots, in minor units (DRW-01)."""
     clauses: tuple[str, ...] = ()
     """The clauses that decided it, e.g. `("BAC-05", "BAC-09")`, for people."""
 

@@ -7,17 +7,13 @@ is better and equal is a tie, by the kind first, then by the cards that make it,
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
-from fractions import Fraction
+from collections.abc import Iterable
 
 from phevaluator.evaluator import evaluate_cards
 
 from shared.cards import Card, parse_card
 
 Strength = int
-
-PayTable = Mapping[str, Fraction]
-"""What each kind of hand pays on top of the stake, by its name (HND-02); a kind left out pays 0."""
 
 HAND_NAMES: tuple[str, ...] = (
     "high_card",

@@ -1,0 +1,413 @@
+"""Draw poker between players (DRW): ante, bet, exchange, bet, showdown. The house only deals.
+
+Seats are indexes in dealing order: 0 is the first dealt.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+from shared.errors import RuleError
+from shared.games import draw_betting as betting
+from shared.games import settings as reading
+from shared.games.draw_betting import Round
+from shared.games.draw_pots import Payout, Rake, showdown, uncontested
+from shared.games.play import (
+    Cell,
+    Deal,
+    Decision,
+    Decisions,
+    Done,
+    Due,
+    Face,
+    Line,
+    Option,
+    Setup,
+    ShoeRules,
+    Show,
+    Slot,
+    Step,
+    Turn,
+    known,
+)
+from shared.games.poker import strength
+
+NAME = "draw_poker"
+VERSION = 1
+WAGERS: tuple[str, ...] = ()  # Entries are not chosen: `Setup.entries` and the common amount.
+
+BOXES = 5
+CARDS = 5
+MOST_EXCHANGED = 3  # DRW-08
+WAGER = "pot"
+"""The wager of the result's lines: what a player put in all pots, and what came back (DRW-11)."""
+
+SHOE = ShoeRules(
+    cut_min_from_top=1,  # TAB-09
+    cut_min_from_bottom=1,
+    every_hand=True,
+    publish_seed=False,  # DRW-14
+)
+
+# What a hand waits for, in the order it is played.
+DEALING, LOOKING = "dealing", "looking"
+BETTING_1, EXCHANGE, DRAWING, BETTING_2 = "betting1", "exchange", "drawing", "betting2"
+SHOWDOWN, OVER = "showdown", "over"
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """`side_pots`: `all_in` (DRW-12). `check_carries` and `tie_carries`: `unplayed_after_exchange`;
+    `newcomers_only`: `half_pot_paid_by` (DRW-10). `min_bet` in minor units, `None`: the ante."""
+
+    side_pots: bool
+    check_carries: bool
+    tie_carries: bool
+    newcomers_only: bool
+    min_bet: int | None
+    rake: Rake
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """What does not change during a hand: `boxes`, `players`, `stacks` before the entries by seat;
+    `by_box` lists the seats in ascending order of boxes."""
+
+    settings: Settings
+    boxes: tuple[int, ...]
+    players: tuple[str, ...]
+    stacks: tuple[int, ...]
+    by_box: tuple[int, ...]
+    min_bet: int
+    carried_pot: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A hand in `phase`; `round` also holds, between rounds, who is still in and his chips.
+
+    `opener` is the seat of the first bet (DRW-09), `exchanger` the seat whose exchange it is and
+    `discards` the places in its hand that await new cards (DRW-08). `done` is the result once over.
+    """
+
+    seats: Seats
+    phase: str
+    round: Round
+    cards: tuple[tuple[Cell, ...], ...]
+    opener: int = betting.NOBODY
+    exchanger: int = betting.NOBODY
+    discards: tuple[int, ...] = ()
+    done: Done | None = None
+
+
+def settings(raw: reading.Raw) -> Settings:
+    """The settings of a draw poker table; `SettingError` names the one at fault."""
+    reading.only(
+        raw,
+        (
+            "all_in",
+            "unplayed_after_exchange",
+            "half_pot_paid_by",
+            "min_bet",
+            "rake_percent",
+            "rake_cap",
+        ),
+    )
+    all_in = reading.word(raw, "all_in", "match_or_fold", ("match_or_fold", "side_pots"))
+    unplayed = reading.word(
+        raw, "unplayed_after_exchange", "all_check", ("all_check", "tie", "both")
+    )
+    payers = reading.word(raw, "half_pot_paid_by", "everyone", ("everyone", "newcomers"))
+    return Settings(
+        side_pots=all_in == "side_pots",
+        check_carries=unplayed != "tie",
+        tie_carries=unplayed != "all_check",
+        newcomers_only=payers == "newcomers",
+        min_bet=reading.whole_or_none(raw, "min_bet", low=1),
+        rake=Rake(
+            reading.ratio(raw, "rake_percent", Fraction(0), most=100),
+            reading.whole_or_none(raw, "rake_cap"),
+        ),
+    )
+
+
+def decks(settings: Settings) -> int:
+    """One deck."""
+    return 1
+
+
+def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
+    """Raise the first reason, in the order of the hand script, why these players cannot begin."""
+    amounts = [setup.carried_pot, *setup.stacks.values(), *(chips for _, chips in setup.entries)]
+    if setup.ante <= 0 or min(amounts) < 0:
+        raise RuleError("BAD_STAKE", "an amount is not a positive whole number", "stake")
+    if any(not 1 <= box.number <= BOXES for box in setup.boxes):
+        raise RuleError("TOO_MANY_BOXES", f"the table has boxes 1 to {BOXES}", "box")
+    if len({box.owner for box in setup.boxes}) < len(setup.boxes):
+        raise RuleError("TOO_MANY_BOXES", "a player plays one box", "box")
+    for box in setup.boxes:
+        if _entry(setup, box.number) > setup.stacks[box.owner]:
+            raise RuleError(
+                "INSUFFICIENT_CHIPS", f"{box.owner} has {setup.stacks[box.owner]} chips", "stake"
+            )
+
+
+def _entry(setup: Setup, box: int) -> int:
+    """What the box pays into the pot: its own entry, else the common one (DRW-01, DRW-10)."""
+    common = setup.ante if setup.entry == "ante" else half_pot(setup.carried_pot)
+    return dict(setup.entries).get(box, common)
+
+
+def half_pot(carried_pot: int) -> int:
+    """The entry for a pot that stayed unplayed after the exchange, rounded up (DRW-10)."""
+    return (carried_pot + 1) // 2
+
+
+def start(settings: Settings, setup: Setup) -> Hand:
+    """The hand once all have paid in; `first` is dealt first or, where nobody sits there, the next
+    player on (DRW-03). Raises what `check_bets` raises."""
+    check_bets(settings, setup)
+    order = sorted(setup.boxes, key=lambda box: (box.number < setup.first, box.number))
+    stacks = tuple(setup.stacks[box.owner] for box in order)
+    numbers = tuple(box.number for box in order)
+    seats = Seats(
+        settings=settings,
+        boxes=numbers,
+        players=tuple(box.owner for box in order),
+        stacks=stacks,
+        by_box=tuple(sorted(range(len(numbers)), key=numbers.__getitem__)),
+        min_bet=settings.min_bet or setup.ante,
+        carried_pot=setup.carried_pot,
+    )
+    chips = tuple(stack - _entry(setup, box) for stack, box in zip(stacks, numbers, strict=True))
+    live = (True,) * len(numbers)
+    paid = betting.open_round(chips, live, 0, seats.min_bet, settings.side_pots)
+    return Hand(seats, DEALING, paid, ((),) * len(numbers))
+
+
+def next_step(hand: Hand) -> Step:
+    """What the hand waits for."""
+    match hand.phase:
+        case "dealing":
+            return _five_passes(hand.seats.boxes)
+        case "looking":
+            return Show(_turns(hand, range(len(hand.cards)), Face.OWNER))
+        case "betting1" | "betting2":
+            return _due(hand, hand.round.turn, betting.options(hand.round))
+        case "exchange":
+            return _due(hand, hand.exchanger, _EXCHANGE)
+        case "drawing":
+            slot = Slot(f"box{hand.seats.boxes[hand.exchanger]}", Face.OWNER)
+            return Deal((slot,) * len(hand.discards))
+        case "showdown":
+            return Show(_turns(hand, _live(hand.round), Face.UP))
+    assert hand.done is not None
+    return hand.done
+
+
+@lru_cache(maxsize=256)
+def _five_passes(boxes: tuple[int, ...]) -> Deal:
+    """Five cards each, face down, one at a time (DRW-04)."""
+    return Deal(tuple(Slot(f"box{box}", Face.DOWN) for box in boxes) * CARDS)
+
+
+_EXCHANGE = (Option("exchange", counts=tuple(range(MOST_EXCHANGED + 1))),)
+
+
+def _due(hand: Hand, seat: int, options: tuple[Option, ...]) -> Decisions:
+    due = Due(hand.seats.boxes[seat], hand.seats.players[seat], options)
+    return Decisions(hand.phase, (due,), together=False)
+
+
+def _turns(hand: Hand, seats: range | tuple[int, ...], face: Face) -> tuple[Turn, ...]:
+    return tuple(
+        Turn(f"box{hand.seats.boxes[seat]}", cell.position, face)
+        for seat in seats
+        for cell in hand.cards[seat]
+    )
+
+
+def _live(now: Round) -> tuple[int, ...]:
+    return tuple(seat for seat, still_in in enumerate(now.live) if still_in)
+
+
+def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+    """The hand with the cards that the last `Deal` asked for."""
+    if hand.phase == DEALING:
+        seats = len(hand.cards)
+        cards = tuple(cells[seat::seats] for seat in range(seats))
+        return Hand(hand.seats, LOOKING, hand.round, cards)
+    mine = list(hand.cards[hand.exchanger])
+    for place, cell in zip(hand.discards, cells, strict=True):
+        mine[place] = cell
+    cards = tuple(
+        tuple(mine) if seat == hand.exchanger else held for seat, held in enumerate(hand.cards)
+    )
+    return _exchange_from(hand, hand.round, cards, hand.exchanger + 1)
+
+
+def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+    """The hand with the values that the last `Show` asked for, in the order of its turns."""
+    if hand.phase == LOOKING:
+        cards = tuple(cells[at : at + CARDS] for at in range(0, len(cells), CARDS))
+        return _open_round(hand, BETTING_1, hand.round, cards, 0)
+    return _settle_showdown(hand, cells)
+
+
+def decide(hand: Hand, decision: Decision) -> Hand:
+    """The hand after a decision; `RuleError` with the reasons of the hand script, in their order.
+
+    `timeout` is the clock's word, never offered as an option: it folds in any phase (TAB-06).
+    """
+    betting_on = hand.phase in (BETTING_1, BETTING_2)
+    if not betting_on and hand.phase != EXCHANGE:
+        raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
+    seat = hand.round.turn if betting_on else hand.exchanger
+    if hand.seats.boxes[seat] != decision.box:
+        raise RuleError("NOT_YOUR_TURN", f"it is box {hand.seats.boxes[seat]}'s turn", "box")
+    if not betting_on:
+        return _exchange(hand, decision)
+    if decision.do == "timeout":
+        now = betting.fold(hand.round)
+    else:
+        now = betting.act(hand.round, decision)
+    opener = hand.opener
+    if decision.do == "bet" and hand.phase == BETTING_1:
+        opener = seat
+    after = Hand(hand.seats, hand.phase, now, hand.cards, opener)
+    if sum(now.live) == 1:
+        return _settle_uncontested(after)
+    return after if now.turn != betting.NOBODY else _close_round(after)
+
+
+def default(hand: Hand, box: int) -> Decision:
+    """The clock's decision for a box: «пас», the cards are mucked, in any phase (TAB-06)."""
+    return Decision(box, "timeout")
+
+
+def _open_round(
+    hand: Hand, phase: str, last: Round, cards: tuple[tuple[Cell, ...], ...], first: int
+) -> Hand:
+    """A betting round, or what comes after it where it is skipped (DRW-12)."""
+    seats = hand.seats
+    now = betting.open_round(last.chips, last.live, first, seats.min_bet, seats.settings.side_pots)
+    opened = Hand(seats, phase, now, cards, hand.opener)
+    return opened if now.turn != betting.NOBODY else _close_round(opened)
+
+
+def _close_round(hand: Hand) -> Hand:
+    """What follows a round in which all who remain are level."""
+    now = hand.round
+    # DRW-12: while a player still in has no chips, a round that nobody bets is not carried.
+    unplayed = not now.level and all(now.chips[seat] for seat in _live(now))
+    if hand.phase == BETTING_1:
+        if unplayed:  # DRW-06
+            return _carry(hand, "ante", "DRW-06")
+        return _exchange_from(hand, now, hand.cards, 0)
+    if unplayed and hand.seats.settings.check_carries:  # DRW-10
+        return _carry(hand, "half_pot", "DRW-10")
+    return Hand(hand.seats, SHOWDOWN, now, hand.cards, hand.opener)
+
+
+def _exchange_from(hand: Hand, now: Round, cards: tuple[tuple[Cell, ...], ...], seat: int) -> Hand:
+    """The exchange of the next player still in from `seat` on; after the last the second round, from
+    the opener or the next one on, else from the first dealt (DRW-08, DRW-09)."""
+    for exchanger in range(seat, len(cards)):
+        if now.live[exchanger]:
+            return Hand(hand.seats, EXCHANGE, now, cards, hand.opener, exchanger)
+    return _open_round(hand, BETTING_2, now, cards, max(hand.opener, 0))
+
+
+def _exchange(hand: Hand, decision: Decision) -> Hand:
+    """DRW-08: up to three cards at once; a player who runs out of time folds."""
+    if decision.do == "timeout":
+        now = betting.leave(hand.round, hand.exchanger)
+        after = Hand(hand.seats, EXCHANGE, now, hand.cards, hand.opener)
+        if sum(now.live) == 1:
+            return _settle_uncontested(after)
+        return _exchange_from(after, now, hand.cards, hand.exchanger + 1)
+    if decision.do != "exchange":
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "do")
+    held = [cell.card for cell in hand.cards[hand.exchanger]]
+    named = decision.cards
+    if len(named) > MOST_EXCHANGED or len(set(named)) < len(named):
+        raise RuleError("BAD_EXCHANGE", "up to three different cards", "cards")
+    if any(card not in held for card in named):
+        raise RuleError("BAD_EXCHANGE", "a card is not held", "cards")
+    if not named:
+        return _exchange_from(hand, hand.round, hand.cards, hand.exchanger + 1)
+    discards = tuple(held.index(card) for card in named)
+    return Hand(hand.seats, DRAWING, hand.round, hand.cards, hand.opener, hand.exchanger, discards)
+
+
+def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
+    """Each box's cards as they lie: a new card has taken the place of the discarded one."""
+    return {f"box{hand.seats.boxes[seat]}": hand.cards[seat] for seat in hand.seats.by_box}
+
+
+def staked(hand: Hand) -> Mapping[str, int]:
+    """What each player has put in the pots so far, his entry included."""
+    return dict(zip(hand.seats.players, _put(hand), strict=True))
+
+
+def _put(hand: Hand) -> tuple[int, ...]:
+    pairs = zip(hand.seats.stacks, hand.round.chips, strict=True)
+    return tuple(stack - chips for stack, chips in pairs)
+
+
+def _carry(hand: Hand, entry: str, clause: str) -> Hand:
+    """Nobody played for the pot: it stays for the next hand."""
+    pot = hand.seats.carried_pot + sum(_put(hand))
+    nothing = Payout((0,) * len(hand.cards), pot, 0, ())
+    return _over(hand, "carried", nothing, entry, clause)
+
+
+def _settle_uncontested(hand: Hand) -> Hand:
+    """All but one have folded: he takes the pot and shows nothing (DRW-07)."""
+    seats = hand.seats
+    put = _put(hand)
+    by_box = [put[seat] for seat in seats.by_box]
+    winner = seats.by_box.index(hand.round.live.index(True))
+    payout = uncontested(by_box, winner, seats.carried_pot, seats.settings.rake)
+    return _over(hand, "uncontested", payout, None, "DRW-07")
+
+
+def _settle_showdown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+    """The hands still in, as they were shown, for the pots that each paid into (DRW-11)."""
+    seats = hand.seats
+    put = _put(hand)
+    strengths = {
+        seats.by_box.index(seat): strength(known(cells[at * CARDS : (at + 1) * CARDS]))
+        for at, seat in enumerate(_live(hand.round))
+    }
+    payout = showdown(
+        [put[seat] for seat in seats.by_box],
+        dict(sorted(strengths.items())),
+        seats.carried_pot,
+        seats.settings.rake,
+        seats.settings.tie_carries,
+    )
+    if payout.carried:
+        return _over(hand, "carried", payout, "half_pot", "DRW-10")
+    return _over(hand, "showdown", payout, None, "DRW-11")
+
+
+def _over(hand: Hand, result: str, payout: Payout, next_entry: str | None, clause: str) -> Hand:
+    seats = hand.seats
+    put = _put(hand)
+    done = Done(
+        result,
+        tuple(
+            Line(seats.boxes[seat], seats.players[seat], WAGER, put[seat], won)
+            for seat, won in zip(seats.by_box, payout.won, strict=True)
+        ),
+        carried_pot=payout.carried,
+        next_entry=next_entry,
+        winners=tuple(seats.boxes[seats.by_box[at]] for at in payout.winners),
+        rake=payout.rake,
+        clauses=(clause,),
+    )
+    return Hand(seats, OVER, hand.round, hand.cards, hand.opener, done=done)
