@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import NoReturn
 
 from shared.errors import RuleError
@@ -72,7 +73,7 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Fighter:
-    """A box in the coup, its shares in the order of the bets.
+    """A box in the coup, its shares in the order of the bets; `price` of its owner's fight.
 
     `word` is its decision of this round: none yet, `fight`, `fought` once the further bettors'
     stakes are taken too, or `surrender`. `won_on` counts the cards it won on.
@@ -80,11 +81,18 @@ class Fighter:
 
     number: int
     owner: str
+    price: int
     shares: tuple[Share, ...]
     cards: tuple[Cell, ...] = ()
     word: str = ""
     won_on: int = 0
     live: bool = True
+
+    def decided(self, word: str, shares: tuple[Share, ...], live: bool = True) -> Fighter:
+        """The box after a decision. (Written out: `replace` would take most of a coup's time.)"""
+        return Fighter(
+            self.number, self.owner, self.price, shares, self.cards, word, self.won_on, live
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +144,7 @@ def start(settings: Settings, setup: Setup) -> Hand:
 def _fighter(box: Box) -> Fighter:
     firsts = {player: boxes.stake_of(box, player, WAGERS) for player in boxes.bettors(box)}
     shares = tuple(Share(player, first, first) for player, first in firsts.items())
-    return Fighter(box.number, box.owner, shares)
+    return Fighter(box.number, box.owner, firsts[box.owner], shares)
 
 
 def next_step(hand: Hand) -> Step:
@@ -145,61 +153,71 @@ def next_step(hand: Hand) -> Step:
         return Decisions(
             "fight",
             tuple(
-                Due(fighter.number, fighter.owner, _options(hand, fighter))
+                Due(
+                    fighter.number,
+                    fighter.owner,
+                    _options(fighter.price, _has(hand.chips, fighter.owner, fighter.price)),
+                )
                 for fighter in hand.fighters
                 if fighter.live and not fighter.word
             ),
             together=True,  # BTL-05
         )
-    live = [fighter for fighter in hand.fighters if fighter.live]
-    if not live:
-        return _settle(hand)
-    # BTL-02: the boxes in ascending order, the dealer last.
-    slots = [Slot(f"box{fighter.number}", Face.UP) for fighter in live]
-    return Deal((*slots, Slot("dealer", Face.UP)))
+    live = tuple(fighter.number for fighter in hand.fighters if fighter.live)
+    return _round(live) if live else _settle(hand)
 
 
-def _options(hand: Hand, fighter: Fighter) -> tuple[Option, ...]:
-    price = _owners_share(fighter).first
-    if _lacks(hand.chips, fighter.owner, price):
-        return (Option(_SURRENDER),)
-    return (Option(_FIGHT, price=price), Option(_SURRENDER))
+@lru_cache(maxsize=256)
+def _round(live: tuple[int, ...]) -> Deal:
+    """One card to every live box in order, one to the dealer (BTL-02)."""
+    return Deal((*(Slot(f"box{number}", Face.UP) for number in live), Slot("dealer", Face.UP)))
 
 
-def _owners_share(fighter: Fighter) -> Share:
-    return next(share for share in fighter.shares if share.player == fighter.owner)
+@lru_cache(maxsize=256)
+def _options(price: int, can_fight: bool) -> tuple[Option, ...]:
+    fight = (Option(_FIGHT, price=price),) if can_fight else ()
+    return (*fight, Option(_SURRENDER))
 
 
-def _lacks(chips: Mapping[str, int], player: str, price: int) -> bool:
-    return chips.get(player, price) < price
+def _has(chips: Mapping[str, int], player: str, price: int) -> bool:
+    return chips.get(player, price) >= price
 
 
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """Lay the round's cards and compare each live box with the dealer, the highest number first."""
     dealer = (*hand.dealer, cells[-1])
     dealers = _ranks(dealer)
-    # BTL-04, BTL-07: no fight is offered after an ace or the fifth card.
-    last = _rank(cells[-1]) == _ACE or len(dealer) == _MOST_CARDS
-    chips = dict(hand.chips)
+    ace = dealers[0] == _ACE  # in this round: the coup does not outlive one (BTL-04)
+    last = ace or len(dealer) == _MOST_CARDS  # BTL-07
+    chips = hand.chips
     fighters = list(hand.fighters)
     positions = [at for at, fighter in enumerate(fighters) if fighter.live]
     for at, cell in zip(reversed(positions), reversed(cells[:-1]), strict=True):  # BTL-02
-        cards = (*fighters[at].cards, cell)
-        won = _rank(cells[-1]) != _ACE and beats(_ranks(cards), dealers)
+        fighter = fighters[at]
+        cards = (*fighter.cards, cell)
+        won = not ace and beats(_ranks(cards), dealers)
         if won:
-            # BTL-03: paid at once, so that the chips serve the player's other boxes.
-            for share in fighters[at].shares:
-                if share.fights and share.player in chips:
-                    chips[share.player] += _back(share, len(cards))
-        fighters[at] = replace(
-            fighters[at],
-            cards=cards,
-            word="",
+            chips = _paid(chips, fighter.shares, len(cards))
+        fighters[at] = Fighter(
+            fighter.number,
+            fighter.owner,
+            fighter.price,
+            fighter.shares,
+            cards,
             won_on=len(cards) if won else 0,
-            live=not (won or last),
+            live=not won and not last,
         )
     deciding = any(fighter.live for fighter in fighters)
     return Hand(hand.setup, tuple(fighters), chips, dealer, deciding)
+
+
+def _paid(chips: Mapping[str, int], shares: tuple[Share, ...], cards: int) -> Mapping[str, int]:
+    """The chips after a win, paid at once so that they serve the player's other boxes (BTL-03)."""
+    left = dict(chips)
+    for share in shares:
+        if share.fights and share.player in left:
+            left[share.player] += _back(share, cards)
+    return left
 
 
 def _rank(cell: Cell) -> int:
@@ -209,7 +227,7 @@ def _rank(cell: Cell) -> int:
 
 
 def _ranks(cells: tuple[Cell, ...]) -> list[int]:
-    return sorted((_rank(cell) for cell in cells), reverse=True)
+    return sorted([_rank(cell) for cell in cells], reverse=True)
 
 
 def beats(box: list[int], dealer: list[int]) -> bool:
@@ -239,26 +257,25 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     if not hand.deciding:
         raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
     at, fighter = _undecided(hand, decision.box)
-    if decision.do not in (_FIGHT, _SURRENDER):
-        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "do")
-    chips = hand.chips
+    chips, shares = hand.chips, fighter.shares
     if decision.do == _FIGHT:
-        price = _owners_share(fighter).first
-        if _lacks(chips, fighter.owner, price):
-            raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {price} chips", "do")
-        fighter = _stake(fighter, fighter.owner)
-        if fighter.owner in chips:
-            chips = {**chips, fighter.owner: chips[fighter.owner] - price}
+        if not _has(chips, fighter.owner, fighter.price):
+            raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {fighter.price} chips", "do")
+        chips = _without(chips, fighter.owner, fighter.price)
+        shares = tuple(
+            _added(share) if share.player == fighter.owner else share for share in shares
+        )
+    elif decision.do != _SURRENDER:
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "do")
     fighters = list(hand.fighters)
-    fighters[at] = replace(fighter, word=decision.do)
+    fighters[at] = fighter.decided(decision.do, shares)
     chips = _take_shares(fighters, chips)
     if any(fighter.live and not fighter.word for fighter in fighters):
-        return replace(hand, fighters=tuple(fighters), chips=chips)
-    fighters = [
-        replace(fighter, live=False) if fighter.word == _SURRENDER else fighter
-        for fighter in fighters
-    ]
-    return replace(hand, fighters=tuple(fighters), chips=chips, deciding=False)
+        return Hand(hand.setup, tuple(fighters), chips, hand.dealer, deciding=True)
+    for at, fighter in enumerate(fighters):
+        if fighter.word == _SURRENDER:
+            fighters[at] = fighter.decided(_SURRENDER, fighter.shares, live=False)
+    return Hand(hand.setup, tuple(fighters), chips, hand.dealer)
 
 
 def _undecided(hand: Hand, box: int) -> tuple[int, Fighter]:
@@ -268,49 +285,34 @@ def _undecided(hand: Hand, box: int) -> tuple[int, Fighter]:
     raise RuleError("NOT_YOUR_TURN", f"box {box} has nothing to decide", "box")
 
 
-def _stake(fighter: Fighter, player: str) -> Fighter:
-    """The box after the player has added a stake equal to his first."""
-    return replace(
-        fighter,
-        shares=tuple(
-            replace(share, staked=share.staked + share.first) if share.player == player else share
-            for share in fighter.shares
-        ),
-    )
+def _without(chips: Mapping[str, int], player: str, price: int) -> Mapping[str, int]:
+    return {**chips, player: chips[player] - price} if player in chips else chips
+
+
+def _added(share: Share) -> Share:
+    """The share after a stake equal to the first was added (BTL-05)."""
+    return Share(share.player, share.first, share.staked + share.first)
 
 
 def _take_shares(fighters: list[Fighter], chips: Mapping[str, int]) -> Mapping[str, int]:
     """Take the further bettors' stakes of the boxes up to the first that has not decided; who has
     no chips for his surrenders his share (BTL-05). Changes `fighters`, gives the chips left."""
-    left = dict(chips)
     for at, fighter in enumerate(fighters):
-        if not fighter.live:
-            continue
-        if not fighter.word:
+        if fighter.live and not fighter.word:
             break
-        if fighter.word != _FIGHT:
+        if fighter.word != _FIGHT or len(fighter.shares) == 1:
             continue
+        shares: list[Share] = []
         for share in fighter.shares:
             if share.player == fighter.owner or not share.fights:
-                continue
-            if _lacks(left, share.player, share.first):
-                fighter = _surrender_share(fighter, share.player)
-                continue
-            fighter = _stake(fighter, share.player)
-            if share.player in left:
-                left[share.player] -= share.first
-        fighters[at] = replace(fighter, word=_FOUGHT)
-    return left
-
-
-def _surrender_share(fighter: Fighter, player: str) -> Fighter:
-    return replace(
-        fighter,
-        shares=tuple(
-            replace(share, fights=False) if share.player == player else share
-            for share in fighter.shares
-        ),
-    )
+                shares.append(share)
+            elif _has(chips, share.player, share.first):
+                chips = _without(chips, share.player, share.first)
+                shares.append(_added(share))
+            else:
+                shares.append(Share(share.player, share.first, share.staked, fights=False))
+        fighters[at] = fighter.decided(_FOUGHT, tuple(shares))
+    return chips
 
 
 def default(hand: Hand, box: int) -> Decision:

@@ -68,13 +68,16 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """A hand; `boxes` and `words` are in step with the boxes of the set-up, a word being empty
-    until its box has decided."""
+    """A hand; `antes`, `boxes` and `words` are in step with the boxes of the set-up, a word being
+    empty until its box has decided. `chips` are those that can still be staked, of the players who
+    can run out of them."""
 
     settings: Settings
     setup: Setup
+    antes: tuple[int, ...]
     boxes: tuple[tuple[Cell, ...], ...]
     words: tuple[str, ...]
+    chips: Mapping[str, int]
     dealer: tuple[Cell, ...] = ()
     board: tuple[Cell, ...] = ()
     looked: bool = False
@@ -106,7 +109,15 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
 def start(settings: Settings, setup: Setup) -> Hand:
     """The hand as betting closes; raises what `check_bets` raises."""
     check_bets(settings, setup)
-    return Hand(settings, setup, ((),) * len(setup.boxes), ("",) * len(setup.boxes))
+    staked = boxes.first_stakes(setup)
+    return Hand(
+        settings,
+        setup,
+        antes=tuple(sum(stake for _, _, stake in box.bets) for box in setup.boxes),
+        boxes=((),) * len(setup.boxes),
+        words=("",) * len(setup.boxes),
+        chips={player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()},
+    )
 
 
 def next_step(hand: Hand) -> Step:
@@ -119,8 +130,8 @@ def next_step(hand: Hand) -> Step:
         return Decisions(
             _BET,
             tuple(
-                Due(box.number, box.owner, _options(hand, box))
-                for box, word in zip(hand.setup.boxes, hand.words, strict=True)
+                _due(box.number, box.owner, 2 * ante, _has(hand, box.owner, 2 * ante))
+                for box, ante, word in zip(hand.setup.boxes, hand.antes, hand.words, strict=True)
                 if not word
             ),
             together=True,  # CHE-02
@@ -159,22 +170,14 @@ def _turns(hand: Hand, face: Face) -> tuple[Turn, ...]:
     )
 
 
-def _options(hand: Hand, box: Box) -> tuple[Option, ...]:
-    price = 2 * _ante(box)
-    if _chips(hand, box.owner, price) < price:
-        return (Option(_FOLD),)
-    return (Option(_BET, price=price), Option(_FOLD))
+@lru_cache(maxsize=256)
+def _due(box: int, owner: str, price: int, can_bet: bool) -> Due:
+    bet = (Option(_BET, price=price),) if can_bet else ()
+    return Due(box, owner, (*bet, Option(_FOLD)))
 
 
-def _ante(box: Box) -> int:
-    return sum(stake for _, _, stake in box.bets)
-
-
-def _chips(hand: Hand, player: str, endless: int) -> int:
-    """The chips a player has left; `endless` where he never runs out."""
-    if player not in hand.setup.stacks:
-        return endless
-    return hand.setup.stacks[player] - staked(hand).get(player, 0)
+def _has(hand: Hand, player: str, price: int) -> bool:
+    return hand.chips.get(player, price) >= price
 
 
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
@@ -214,10 +217,26 @@ def decide(hand: Hand, decision: Decision) -> Hand:
         raise RuleError("NOT_YOUR_TURN", f"box {decision.box} has nothing to decide", "box")
     if decision.do not in (_BET, _FOLD):
         raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not bet or fold", "do")
-    price = 2 * _ante(box)
-    if decision.do == _BET and _chips(hand, box.owner, price) < price:
-        raise RuleError("INSUFFICIENT_CHIPS", f"the bet costs {price} chips", "do")
-    return replace(hand, words=(*hand.words[:at], decision.do, *hand.words[at + 1 :]))
+    chips = hand.chips
+    if decision.do == _BET:
+        price = 2 * hand.antes[at]
+        if not _has(hand, box.owner, price):
+            raise RuleError("INSUFFICIENT_CHIPS", f"the bet costs {price} chips", "do")
+        if box.owner in chips:
+            chips = {**chips, box.owner: chips[box.owner] - price}
+    words = (*hand.words[:at], decision.do, *hand.words[at + 1 :])
+    # Written out: `replace` would take much of a hand's time.
+    return Hand(
+        hand.settings,
+        hand.setup,
+        hand.antes,
+        hand.boxes,
+        words,
+        chips,
+        hand.dealer,
+        hand.board,
+        looked=True,
+    )
 
 
 def default(hand: Hand, box: int) -> Decision:
@@ -236,9 +255,8 @@ def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
 def staked(hand: Hand) -> Mapping[str, int]:
     """What each player has staked in the hand, bets included."""
     sums: dict[str, int] = {}
-    for box, word in zip(hand.setup.boxes, hand.words, strict=True):
-        stake = _ante(box) * (3 if word == _BET else 1)
-        sums[box.owner] = sums.get(box.owner, 0) + stake
+    for box, ante, word in zip(hand.setup.boxes, hand.antes, hand.words, strict=True):
+        sums[box.owner] = sums.get(box.owner, 0) + ante * (3 if word == _BET else 1)
     return sums
 
 
@@ -247,8 +265,9 @@ def _settle(hand: Hand) -> Done:
     dealer = strength(_cards(hand.dealer) + board) if hand.revealed else 0
     plays = dealer >= PAIR_OF_FOURS  # CHE-03
     lines: list[Line] = []
-    for box, cards, word in zip(hand.setup.boxes, hand.boxes, hand.words, strict=True):
-        ante = _ante(box)
+    for box, ante, cards, word in zip(
+        hand.setup.boxes, hand.antes, hand.boxes, hand.words, strict=True
+    ):
         if word == _FOLD:
             lines.append(Line(box.number, box.owner, "ante", ante, 0))
             continue
