@@ -13,7 +13,6 @@ from shared.games import boxes
 from shared.games import settings as reading
 from shared.games.payouts import Odds, share_cap, win
 from shared.games.play import (
-    Box,
     Cell,
     Deal,
     Decision,
