@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
 from typing import Protocol
-from uuid import NAMESPACE_URL, UUID, uuid5
+from uuid import UUID
 
 from shared.errors import CroupierError
+from shared.ids import NAMESPACE_CROUPIER, event_id
 
 # One append travels as one message on the bus, which carries up to 1 MiB in a standard set-up.
 MAX_APPEND_EVENTS = 1_000
 MAX_APPEND_BYTES = 512 * 1024
 MAX_READ_EVENTS = 10_000
 
-NAMESPACE_CROUPIER = uuid5(NAMESPACE_URL, "https://croupier.invalid/events")
 _STREAM = re.compile(r"[a-z]{1,16}/[A-Za-z0-9_-]{1,64}")
 
 
@@ -228,11 +228,6 @@ class EventLog(Protocol):
         self, stream: str, caller: str, command_id: UUID
     ) -> CommandRecord | None:
         """What the log remembers of a command."""
-
-
-def event_id(stream: str, version: int) -> UUID:
-    """The id of an event: a name-based UUID (RFC 9562, version 5) of "<stream>:<version>"."""
-    return uuid5(NAMESPACE_CROUPIER, f"{stream}:{version}")
 
 
 def category_of(stream: str) -> str:

@@ -1,0 +1,141 @@
+"""What a table waits for: whoever owns it asks for it, with the same request ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shared.table.events import CardSlot
+from shared.table.evolve import request_id
+from shared.table.state import TableState, open_deadline
+
+
+@dataclass(frozen=True, slots=True)
+class OpenShoe:
+    """A shoe is to be opened."""
+
+    request_id: str
+    shoe_id: str
+    decks: int
+    cut_low: int
+    cut_high: int
+    behind_cut_card: int
+    publish: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordCut:
+    """Seeds pledged, then the cut, are to be put on record (place 0: the dealer cuts)."""
+
+    request_id: str
+    shoe_id: str
+    pledges: tuple[tuple[str, bytes], ...]
+    player: str
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class SealShoe:
+    """Seeds revealed, then the seal; `record` holds the cut where it is not yet on record."""
+
+    request_id: str
+    shoe_id: str
+    reveals: tuple[tuple[str, bytes], ...]
+    record: RecordCut | None
+
+
+@dataclass(frozen=True, slots=True)
+class Cards:
+    """Cards are to be dealt or shown."""
+
+    request_id: str
+    shoe_id: str
+    hand_id: str
+    slots: tuple[CardSlot, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PutAway:
+    """A shoe is to be retired, and why."""
+
+    request_id: str
+    shoe_id: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chips:
+    """The wallet's word on a buy-in is awaited."""
+
+    request_id: str
+    player: str
+    amount: int
+
+
+Errand = OpenShoe | RecordCut | SealShoe | Cards | PutAway | Chips
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """All that the table waits for: errands to others, and a clock (microseconds; 0: none)."""
+
+    errands: tuple[Errand, ...]
+    deadline: int
+
+
+def next_step(state: TableState) -> Waiting:
+    """What is due now. Each errand's request id follows from the event that made it due, so a new
+    owner asks again with the same id and gets the same answer (architecture, 5)."""
+    errands: list[Errand] = []
+    shoe = _shoe_errand(state)
+    if shoe is not None:
+        errands.append(shoe)
+    if state.cards is not None and state.shoe is not None:
+        hand_id = state.betting.hand_id if state.betting is not None else ""
+        if state.hand is not None:
+            hand_id = state.hand.hand_id
+        errands.append(
+            Cards(
+                request_id(state, state.cards.version),
+                state.shoe.shoe_id,
+                hand_id,
+                state.cards.slots,
+            )
+        )
+    errands.extend(
+        PutAway(request_id(state, version), shoe_id, why)
+        for shoe_id, why, version in state.putting_away
+    )
+    errands.extend(
+        Chips(request, seat.player, amount)
+        for seat in state.seats.values()
+        for request, amount in seat.requests
+    )
+    errands.extend(Chips(*late) for late in state.late_chips)
+    return Waiting(tuple(errands), open_deadline(state))
+
+
+def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:
+    shoe = state.shoe
+    if shoe is None or shoe.sealed:
+        return None
+    table = state.table
+    request = request_id(state, shoe.request_version)
+    if not shoe.offered:
+        low, high = table.shoe_rules.cut_range(table.decks * 52)
+        return OpenShoe(
+            request_id=request,
+            shoe_id=shoe.shoe_id,
+            decks=table.decks,
+            cut_low=low,
+            cut_high=high,
+            behind_cut_card=table.shoe_rules.cards_behind_cut_card,
+            publish=table.shoe_rules.publish_seed,
+        )
+    if not shoe.cut_decided:
+        return None
+    record = RecordCut(request, shoe.shoe_id, shoe.pledges, shoe.cut_player, shoe.cut_place)
+    if shoe.pledges and not shoe.cut_recorded:
+        return record
+    if shoe.pledges and not shoe.seeds_over:
+        return None
+    return SealShoe(request, shoe.shoe_id, shoe.reveals, None if shoe.cut_recorded else record)

@@ -1,0 +1,36 @@
+"""The hand that would be if betting closed now: what bets are checked against when placed."""
+
+from __future__ import annotations
+
+from shared.games.play import Box, Setup
+from shared.table import events as e
+from shared.table.state import Betting, TableState
+
+
+def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -> Setup:
+    """The open window's bets as a set-up, with `bet` in place of the same wager's earlier one; with
+    `only`, just that player's bets (his boxes as his own)."""
+    betting = state.betting or Betting("", 0)
+    bets = betting.bets
+    owners = dict(betting.owners)
+    blind = betting.blind
+    if bet is not None:
+        key = (bet.box, bet.player, bet.wager)
+        bets = (*(other for other in bets if other[:3] != key), (*key, bet.stake))
+        owners.setdefault(bet.box, bet.player)
+        if bet.blind:
+            blind = blind | {bet.box}
+    if only:
+        bets = tuple(other for other in bets if other[1] == only)
+        owners = {box: only for box, _, _, _ in bets}
+    boxes = tuple(
+        Box(
+            number,
+            owners[number],
+            tuple((player, wager, stake) for box, player, wager, stake in bets if box == number),
+            number in blind,
+        )
+        for number in sorted(owners)
+    )
+    stacks = {player: seat.chips - seat.owed for player, seat in state.seats.items()}
+    return Setup(boxes=boxes, stacks=stacks)
