@@ -3,6 +3,7 @@
 from shared.log.faults import is_infrastructure
 from shared.log.hashing import block_head, event_hash, genesis
 from shared.log.memory import MemoryLog
+from shared.log.patience import on_connection
 from shared.log.postgres import OnCommitted, PostgresLog, open_pool
 from shared.log.statements import (
     append_on,
@@ -55,6 +56,7 @@ __all__ = [
     "genesis",
     "is_infrastructure",
     "lock_heads",
+    "on_connection",
     "open_pool",
     "partitions_of",
     "read_partition_on",

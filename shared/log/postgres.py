@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import Self, TypeVar
 from uuid import UUID
 
 import asyncpg
 
 from shared.log import statements
-from shared.log.faults import is_infrastructure
 from shared.log.group import GroupCommit
+from shared.log.patience import (
+    CALL_TIMEOUT_S,
+    GIVE_UP_AFTER_S,
+    Pool,
+    PooledConnection,
+    on_connection,
+)
 from shared.log.types import (
     MAX_READ_EVENTS,
     Append,
@@ -20,19 +25,9 @@ from shared.log.types import (
     Block,
     CommandRecord,
     Head,
-    LogUnavailableError,
     Outcome,
     RecordedEvent,
 )
-
-if TYPE_CHECKING:
-    Pool = asyncpg.Pool[asyncpg.Record]
-    PooledConnection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
-
-GIVE_UP_AFTER_S = 10.0
-CALL_TIMEOUT_S = 5.0
-_FIRST_PAUSE_S = 0.02
-_LONGEST_PAUSE_S = 1.0
 
 _T = TypeVar("_T")
 OnCommitted = Callable[[frozenset[str]], None]
@@ -175,20 +170,7 @@ class PostgresLog:
         return answers
 
     async def _with_connection(self, call: Callable[[PooledConnection], Awaitable[_T]]) -> _T:
-        loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + self._give_up_after_s
-        pause_s = _FIRST_PAUSE_S
-        while True:
-            try:
-                async with self._pool.acquire(timeout=self._call_timeout_s) as connection:
-                    return await call(connection)
-            except Exception as error:
-                if not is_infrastructure(error):
-                    raise
-                if loop.time() + pause_s > give_up_at:
-                    raise LogUnavailableError(f"the log does not answer: {error}") from error
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        return await on_connection(self._pool, call, self._give_up_after_s, self._call_timeout_s)
 
 
 def _as_first_time(answer: Appended) -> Appended:
