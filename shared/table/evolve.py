@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from shared.cards import Card
-from shared.games.play import Box, Cell, Decision, Setup
+from shared.games.play import Box, Cell, Decision, Face, Setup
 from shared.games.registry import game
 from shared.ids import event_id
 from shared.table import events as e
@@ -407,7 +407,8 @@ def _cards_dealt(state: TableState, event: e.CardsDealt) -> TableState:
         return state
     rules = state.table.game
     play = rules.dealt(hand.play, cells) if fresh else rules.shown(hand.play, cells)
-    return replace(state, hand=replace(hand, play=play))
+    seen = hand.public | {card.position for card in event.cards if card.face is Face.UP}
+    return replace(state, hand=replace(hand, play=play, public=seen))
 
 
 def _burned(state: TableState, shoe: Shoe, cards: tuple[e.DealtCard, ...]) -> Shoe:
@@ -466,6 +467,7 @@ def _hand_settled(state: TableState, event: e.HandSettled) -> TableState:
         hands_played=state.hands_played + 1,
         last_result=event,
         last_cells=cells,
+        last_public=state.hand.public if state.hand is not None else frozenset(),
     )
 
 

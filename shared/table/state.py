@@ -99,12 +99,14 @@ class Betting:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """A hand from `HandOpened` to its end; `play` is the game's own state."""
+    """A hand from `HandOpened` to its end; `play` is the game's own state, `public` the positions
+    of the cards that everybody has seen."""
 
     hand_id: str
     number: int
     setup: Setup
     play: Any
+    public: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ class TableState:
     last_boxes: tuple[BoxBets, ...] = ()
     last_result: HandSettled | None = None
     last_cells: Mapping[str, tuple[Cell, ...]] = field(default_factory=dict)
+    last_public: frozenset[int] = frozenset()
 
     @property
     def table(self) -> Config:
