@@ -14,13 +14,23 @@ from shared.games.settings import Limits
 
 
 def check_shape(setup: Setup, boxes: int, bettors_per_box: int) -> None:
-    """`BAD_STAKE`, then `TOO_MANY_BOXES` (a number outside 1…`boxes`), then `TOO_MANY_BETTORS`."""
+    """`BAD_STAKE`, then `TOO_MANY_BOXES`, then `TOO_MANY_BETTORS`."""
+    check_stakes(setup)
+    check_numbers(setup, boxes)
+    check_bettors(setup, bettors_per_box)
+
+
+def check_stakes(setup: Setup) -> None:
+    """`BAD_STAKE` where a stake is not above zero."""
     for box in setup.boxes:
         for player, wager, stake in box.bets:
             if stake <= 0:
                 raise RuleError(
                     "BAD_STAKE", f"{player}'s {wager} on box {box.number} is not a stake", wager
                 )
+    for player, stack in setup.stacks.items():
+        if stack < 0:
+            raise RuleError("BAD_STAKE", f"{player}'s {stack} is not a stack", "stacks")
     for box in setup.boxes:
         if not 1 <= box.number <= boxes:
             raise RuleError("TOO_MANY_BOXES", f"the table has boxes 1 to {boxes}", "box")

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
-from shared.cards import Card
 from shared.errors import RuleError
 from shared.games import boxes
 from shared.games import settings as reading
@@ -28,6 +27,7 @@ from shared.games.play import (
     Slot,
     Step,
     Turn,
+    known,
 )
 from shared.games.poker import HAND_NAMES, PAIR_OF_FOURS, Strength, hand_name, strength
 
@@ -260,8 +260,8 @@ def staked(hand: Hand) -> Mapping[str, int]:
 
 
 def _settle(hand: Hand) -> Done:
-    board = _cards(hand.board)
-    dealer = strength(_cards(hand.dealer) + board) if hand.revealed else 0
+    board = known(hand.board)
+    dealer = strength(known(hand.dealer) + board) if hand.revealed else 0
     plays = dealer >= PAIR_OF_FOURS  # CHE-03
     lines: list[Line] = []
     for box, ante, cards, word in zip(
@@ -270,17 +270,12 @@ def _settle(hand: Hand) -> Done:
         if word == _FOLD:
             lines.append(Line(box.number, box.owner, "ante", ante, 0))
             continue
-        own = strength(_cards(cards) + board)
+        own = strength(known(cards) + board)
         ante_back, bet_back = _returned(hand.settings, ante, own, dealer if plays else None)
         lines.append(Line(box.number, box.owner, "ante", ante, ante_back))
         lines.append(Line(box.number, box.owner, "bet", 2 * ante, bet_back))
     decided = ("CHE-02",) if not hand.revealed else ("CHE-05" if plays else "CHE-04", "CHE-06")
     return Done("settled", tuple(lines), clauses=decided)
-
-
-def _cards(cells: tuple[Cell, ...]) -> tuple[Card, ...]:
-    """The cards of a hand all of which is shown."""
-    return tuple(cell.card for cell in cells if cell.card is not None)
 
 
 def _returned(

@@ -173,9 +173,10 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """All that a hand starts from. `stacks`: chips of each player before the first stakes; a player
-    who is not in it never runs out. `ante` and what follows are draw poker's (DRW-03, DRW-06,
-    DRW-10): `entries` are (box, amount) where a seat's own entry replaces the common one."""
+    """All that a hand starts from: boxes in ascending order. `stacks`: chips of each player before
+    the first stakes; a player who is not in it never runs out. `ante` and what follows are draw
+    poker's (DRW-03, DRW-06, DRW-10): `entries` are (box, amount) where a seat's own entry replaces
+    the common one."""
 
     boxes: tuple[Box, ...]
     stacks: Mapping[str, int] = field(default_factory=dict)
