@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 
 class CroupierError(Exception):
     """A refusal with a `reason` (UPPER_SNAKE), words for a person and the offending field, if any.
 
-    Nothing has changed when one is raised.
+    `facts` are for programs: the owner and epoch that go with NOT_OWNER, for instance. Nothing has
+    changed when one is raised.
     """
 
-    def __init__(self, reason: str, message: str, field: str = "") -> None:
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        field: str = "",
+        facts: Mapping[str, str] | None = None,
+    ) -> None:
         super().__init__(message)
         self.reason = reason
         self.message = message
         self.field = field
+        self.facts = dict(facts or {})
 
     def __str__(self) -> str:
         return f"{self.reason}: {self.message}"

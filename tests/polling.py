@@ -6,14 +6,22 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 
 
+@overload
 async def eventually(
-    check: Callable[[], T | Awaitable[T]], *, within_s: float = 15.0, every_s: float = 0.02
-) -> T:
+    check: Callable[[], Awaitable[T]], *, within_s: float = ..., every_s: float = ...
+) -> T: ...
+@overload
+async def eventually(
+    check: Callable[[], T], *, within_s: float = ..., every_s: float = ...
+) -> T: ...
+async def eventually(
+    check: Callable[[], Any], *, within_s: float = 15.0, every_s: float = 0.02
+) -> Any:
     """Calls `check` (plain or async) until what it gives is truthy, and returns that.
 
     A failed assertion inside counts as "not yet". Fails with the last answer or failure when

@@ -43,6 +43,12 @@ def key_bytes(key: SecretStr) -> bytes:
     return b64decode(key.get_secret_value())
 
 
+def host_port(address: str) -> tuple[str, int]:
+    """The two parts of an `Address`."""
+    host, _, port = address.rpartition(":")
+    return host, int(port)
+
+
 class ServiceSettings(BaseSettings):
     """What every service process needs."""
 

@@ -1,0 +1,1 @@
+"""How services speak gRPC: who may call what, how refusals look, how a server drains."""

@@ -1,0 +1,52 @@
+"""Calls from one service to another: channels that reconnect and retry, and who is calling."""
+
+from __future__ import annotations
+
+import json
+
+import grpc
+
+from shared.rpc.caller import correlation_id
+from shared.rpc.guard import CORRELATION_KEY
+from shared.rpc.server import MAX_MESSAGE_BYTES
+
+# Every command carries its own id and every request to shuffle too, so that to repeat one is safe.
+_SERVICE_CONFIG = {
+    "methodConfig": [
+        {
+            "name": [{}],
+            "retryPolicy": {
+                "maxAttempts": 5,
+                "initialBackoff": "0.05s",
+                "maxBackoff": "1s",
+                "backoffMultiplier": 3,
+                "retryableStatusCodes": ["UNAVAILABLE"],
+            },
+        }
+    ]
+}
+
+_OPTIONS = (
+    ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    ("grpc.service_config", json.dumps(_SERVICE_CONFIG)),
+    ("grpc.enable_retries", 1),
+    # The other side is restarted within a second or two: do not wait up to two minutes to see it.
+    ("grpc.initial_reconnect_backoff_ms", 100),
+    ("grpc.min_reconnect_backoff_ms", 100),
+    ("grpc.max_reconnect_backoff_ms", 1_000),
+    ("grpc.keepalive_time_ms", 20_000),
+    ("grpc.keepalive_timeout_ms", 10_000),
+    ("grpc.keepalive_permit_without_calls", 1),
+)
+
+
+def connect(address: str) -> grpc.aio.Channel:
+    """A channel to `host:port`. It connects when it is used and reconnects by itself; calls that
+    fail with UNAVAILABLE are tried up to five times within about two seconds."""
+    return grpc.aio.insecure_channel(address, options=_OPTIONS)
+
+
+def call_metadata(token: str) -> tuple[tuple[str, str], ...]:
+    """What to send with a call: the caller's token and the running call's correlation id."""
+    return (("authorization", f"Bearer {token}"), (CORRELATION_KEY, str(correlation_id())))

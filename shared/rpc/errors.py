@@ -1,0 +1,175 @@
+"""Refusals on the wire: a canonical status, a reason of `croupier.type.v1.Reason`, the field.
+
+Rich details follow the google.rpc error model (AIP-193): `ErrorInfo` with the reason and
+`domain` = "croupier", `BadRequest` where a field is at fault, `RequestInfo` with the correlation
+id.
+"""
+
+from __future__ import annotations
+
+import asyncpg
+import grpc
+from google.rpc import error_details_pb2, status_pb2
+from grpc_status import rpc_status
+
+from shared.errors import CroupierError
+
+DOMAIN = "croupier"
+
+_Code = grpc.StatusCode
+
+_REASONS: dict[grpc.StatusCode, tuple[str, ...]] = {
+    # The request is wrong whatever the state of things.
+    _Code.INVALID_ARGUMENT: (
+        "BAD_SCRIPT",
+        "UNKNOWN_CARD",
+        "DUPLICATE_CARD",
+        "BAD_STAKE",
+        "STAKE_BELOW_MINIMUM",
+        "STAKE_ABOVE_MAXIMUM",
+        "STAKE_NOT_DIVISIBLE",
+        "BAD_EXCHANGE",
+        "BAD_SETTING",
+        "BAD_REQUEST",
+        "BAD_PAGE_TOKEN",
+        "BAD_AMOUNT",
+        "CURRENCY_MISMATCH",
+        "CUT_TOO_NEAR_EDGE",
+        "SEED_MISMATCH",
+    ),
+    # The request would be right in another state of the table, the account or the shoe.
+    _Code.FAILED_PRECONDITION: (
+        "DECK_TOO_SHORT",
+        "BOTH_SIDES",
+        "TOO_MANY_BETTORS",
+        "TOO_MANY_BOXES",
+        "BOXES_NOT_ADJACENT",
+        "TOO_MANY_OPEN_BOXES",
+        "NOT_YOUR_TURN",
+        "DECISION_MISSING",
+        "DECISION_NOT_DUE",
+        "ILLEGAL_DECISION",
+        "NOT_ENOUGH_CARDS",
+        "INSURANCE_NOT_ALLOWED",
+        "INSURANCE_ABOVE_LIMIT",
+        "BET_TOO_SMALL",
+        "NOT_REOPENED",
+        "INSUFFICIENT_CHIPS",
+        "TABLE_CLOSED",
+        "TABLE_FULL",
+        "NOT_SEATED",
+        "BETTING_CLOSED",
+        "HAND_RUNNING",
+        "NO_HAND",
+        "CUT_NOT_OFFERED",
+        "CHIPS_PENDING",
+        "INCIDENT_NOT_ALLOWED",
+        "CONSENT_NEEDED",
+        "NO_BETS",
+        "SEED_REFUSED",
+        "SEED_REUSED",
+        "POT_WAITING",
+        "INSUFFICIENT_FUNDS",
+        "ACCOUNT_BLOCKED",
+        "SHOE_NOT_SEALED",
+        "SHOE_SEALED",
+        "SHOE_RETIRED",
+        "SHOE_NOT_RETIRED",
+        "SHOE_NOT_CUT",
+        "SHOE_CUT",
+        "STALE_EPOCH",
+        "BAD_POSITION",
+        "NOT_VERIFIED",
+    ),
+    _Code.NOT_FOUND: (
+        "TABLE_NOT_FOUND",
+        "HAND_NOT_FOUND",
+        "ACCOUNT_NOT_FOUND",
+        "SHOE_NOT_FOUND",
+    ),
+    _Code.ALREADY_EXISTS: (
+        "TABLE_EXISTS",
+        "ALREADY_SEATED",
+        "ACCOUNT_EXISTS",
+        "SHOE_EXISTS",
+        "COMMAND_BODY_DIFFERS",
+        "REQUEST_BODY_DIFFERS",
+    ),
+    _Code.PERMISSION_DENIED: (
+        "ROLE_NOT_ALLOWED",
+        "NOT_BOX_OWNER",
+        "PLAYER_REMOVED",
+        "WRONG_TABLE",
+        "AUDIENCE_NOT_ALLOWED",
+    ),
+    _Code.UNAUTHENTICATED: ("UNAUTHENTICATED", "TOKEN_EXPIRED"),
+    # The same call again, a little later or elsewhere, may well succeed.
+    _Code.UNAVAILABLE: (
+        "NOT_OWNER",
+        "NO_OWNER",
+        "DRAINING",
+        "LOG_UNAVAILABLE",
+        "SHUFFLE_UNAVAILABLE",
+        "NOT_INDEXED_YET",
+    ),
+    # Start again one level higher: read anew, watch anew.
+    _Code.ABORTED: ("LOG_CONFLICT", "SLOW_WATCHER"),
+    _Code.OUT_OF_RANGE: ("TOO_OLD",),
+    _Code.RESOURCE_EXHAUSTED: ("OVERLOADED",),
+    _Code.DATA_LOSS: ("LOG_DIVERGED",),
+    _Code.INTERNAL: ("INTERNAL",),
+}
+
+STATUS: dict[str, grpc.StatusCode] = {
+    reason: code for code, reasons in _REASONS.items() for reason in reasons
+}
+"""The status that each reason comes with."""
+
+OUTAGES: tuple[type[Exception], ...] = (
+    ConnectionError,
+    asyncpg.PostgresConnectionError,
+    asyncpg.CannotConnectNowError,
+    asyncpg.AdminShutdownError,
+    asyncpg.CrashShutdownError,
+    asyncpg.InterfaceError,
+    asyncpg.TooManyConnectionsError,
+)
+"""What is raised while Postgres is away: the caller hears LOG_UNAVAILABLE."""
+
+
+def to_status(error: CroupierError, correlation_id: str) -> grpc.Status:
+    """The gRPC status, with its rich details, that tells `error`."""
+    code = STATUS[error.reason]
+    status = status_pb2.Status(code=code.value[0], message=error.message)
+    info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.facts)
+    status.details.add().Pack(info)
+    if error.field:
+        fault = error_details_pb2.BadRequest()
+        fault.field_violations.add(
+            field=error.field, description=error.message, reason=error.reason
+        )
+        status.details.add().Pack(fault)
+    status.details.add().Pack(error_details_pb2.RequestInfo(request_id=correlation_id))
+    return rpc_status.to_status(status)
+
+
+def from_rpc_error(error: grpc.aio.AioRpcError) -> CroupierError:
+    """What a failed call says, as the error that was raised on the other side.
+
+    A status without our details (the connection broke, the deadline passed, the other side is no
+    Croupier) comes as LOG_UNAVAILABLE when it is worth trying again, else as INTERNAL.
+    """
+    rich = rpc_status.from_call(error)  # type: ignore[arg-type]  # it reads what AioRpcError has
+    reason, field, facts = "", "", {}
+    for detail in rich.details if rich is not None else ():
+        info = error_details_pb2.ErrorInfo()
+        fault = error_details_pb2.BadRequest()
+        if detail.Unpack(info) and info.domain == DOMAIN and info.reason in STATUS:
+            reason, facts = info.reason, dict(info.metadata)
+        elif detail.Unpack(fault) and fault.field_violations:
+            field = fault.field_violations[0].field
+    if reason:
+        return CroupierError(reason, error.details() or "", field, facts)
+    if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
+        return CroupierError("LOG_UNAVAILABLE", f"no answer: {error.details()}")
+    return CroupierError("INTERNAL", f"{error.code().name}: {error.details()}")

@@ -1,0 +1,195 @@
+"""Who gets through to a handler, what the handler knows of the caller, and how errors arrive."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any, cast
+from uuid import UUID, uuid4
+
+import asyncpg
+import grpc
+import pytest
+import structlog
+from croupier.table.v1 import table_pb2
+from croupier.wallet.v1 import wallet_pb2
+from google.protobuf.descriptor import MethodDescriptor
+from google.protobuf.message_factory import GetMessageClass
+
+from shared.errors import CroupierError
+from shared.ops import logs
+from shared.rpc.access import ACCESS, Role
+from shared.rpc.errors import STATUS, from_rpc_error
+from tests.integration.rpc.conftest import Behaviour, Served, reason_of
+from tests.services import all_methods, bearer, path_of
+from tests.unit.rpc.test_errors import REASONS
+
+ASK = wallet_pb2.GetAccountRequest()
+
+
+@pytest.fixture
+def log_lines() -> Iterator[StringIO]:
+    out = StringIO()
+    logs.set_up("info", out, service="wallet", node="w1")
+    yield out
+    structlog.reset_defaults()
+
+
+async def test_a_token_gets_through_and_names_the_caller(
+    served: Served, behaviour: Behaviour
+) -> None:
+    answer = await served.wallet.GetAccount(ASK, metadata=bearer(Role.PLAYER, "bob"))
+    assert answer.account.player == "bob"
+    assert (behaviour.callers[0].id, behaviour.callers[0].role) == ("bob", Role.PLAYER)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "reason"),
+    [
+        ((), "UNAUTHENTICATED"),
+        ((("authorization", "Basic YW5uOmFubg=="),), "UNAUTHENTICATED"),
+        ((("authorization", "Bearer nonsense"),), "UNAUTHENTICATED"),
+        (bearer(Role.PLAYER, ttl_s=-1), "TOKEN_EXPIRED"),
+        (bearer(Role.DEALER), "ROLE_NOT_ALLOWED"),
+    ],
+    ids=["none", "another scheme", "nonsense", "expired", "role"],
+)
+async def test_without_a_good_token_nothing_is_reached(
+    served: Served, behaviour: Behaviour, metadata: tuple[tuple[str, str], ...], reason: str
+) -> None:
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(ASK, metadata=metadata)
+    assert reason_of(refused.value) == reason
+    assert refused.value.code() is STATUS[reason]
+    assert behaviour.callers == []
+
+
+async def test_streams_ask_for_a_token_too(served: Served) -> None:
+    watching = served.table.WatchLobby(table_pb2.WatchLobbyRequest())
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await watching.read()
+    assert reason_of(refused.value) == "UNAUTHENTICATED"
+
+
+async def answer_to(served: Served, method: MethodDescriptor, role: Role) -> grpc.StatusCode:
+    """The status that an empty call ends with; a stream's first answer is as good as its end."""
+    path, metadata = path_of(method), bearer(role)
+    nothing = GetMessageClass(method.input_type)().SerializeToString()
+    channel: Any = served.channel
+    if method.client_streaming:
+        call = channel.stream_stream(path)(iter(()), metadata=metadata)
+    elif method.server_streaming:
+        call = channel.unary_stream(path)(nothing, metadata=metadata)
+    else:
+        call = channel.unary_unary(path)(nothing, metadata=metadata)
+    if method.server_streaming and await call.read() is not grpc.aio.EOF:
+        call.cancel()
+        return grpc.StatusCode.OK
+    return cast("grpc.StatusCode", await call.code())
+
+
+@pytest.mark.parametrize("role", list(Role))
+async def test_the_server_admits_exactly_whom_the_table_names(
+    served: Served, behaviour: Behaviour, role: Role
+) -> None:
+    """Every method of the two services here, over the wire, with a token of each role."""
+    behaviour.let_go.set()
+    for method in all_methods():
+        if method.containing_service.name in ("WalletService", "TableService"):
+            try:
+                code = await answer_to(served, method, role)
+            except grpc.aio.AioRpcError as error:
+                code = error.code()
+            refused = code is grpc.StatusCode.PERMISSION_DENIED
+            assert refused == (role not in ACCESS[path_of(method)]), (method.full_name, role)
+
+
+@pytest.mark.parametrize("reason", REASONS)
+async def test_a_refusal_arrives_with_status_reason_and_field(
+    served: Served, behaviour: Behaviour, reason: str
+) -> None:
+    behaviour.error = CroupierError(reason, "in words", "player")
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(ASK, metadata=bearer(Role.PLAYER))
+    heard = from_rpc_error(refused.value)
+    assert (heard.reason, heard.message, heard.field) == (reason, "in words", "player")
+    assert refused.value.code() is STATUS[reason]
+
+
+async def test_a_stream_is_refused_in_the_same_way(served: Served, behaviour: Behaviour) -> None:
+    behaviour.error = CroupierError("TABLE_NOT_FOUND", "no such table", "table_id")
+    watching = served.table.WatchLobby(table_pb2.WatchLobbyRequest(), metadata=bearer(Role.PLAYER))
+    assert await watching.read() == table_pb2.WatchLobbyResponse()
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await watching.read()
+    assert reason_of(refused.value) == "TABLE_NOT_FOUND"
+
+
+async def test_a_fault_of_ours_is_logged_but_not_told(
+    served: Served, behaviour: Behaviour, log_lines: StringIO
+) -> None:
+    behaviour.error = RuntimeError("salt 00112233")
+    correlation = uuid4()
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(
+            ASK,
+            metadata=(*bearer(Role.PLAYER), ("croupier-correlation-id", str(correlation))),
+        )
+    assert reason_of(refused.value) == "INTERNAL"
+    assert "salt" not in str(refused.value)
+    line = next(
+        parsed
+        for parsed in map(json.loads, log_lines.getvalue().splitlines())
+        if parsed["event"] == "call_failed"
+    )
+    assert line["correlation"] == str(correlation)
+    assert (line["service"], line["node"], line["player"]) == ("wallet", "w1", "ann")
+    assert "locals" not in json.dumps(line["exception"])
+
+
+@pytest.mark.parametrize(
+    "outage",
+    [
+        ConnectionRefusedError("no"),
+        asyncpg.ConnectionDoesNotExistError("closed"),
+        asyncpg.CannotConnectNowError("starting up"),
+        asyncpg.InterfaceError("connection is closed"),
+    ],
+    ids=lambda outage: type(outage).__name__,
+)
+async def test_an_outage_of_the_database_asks_to_try_again(
+    served: Served, behaviour: Behaviour, outage: Exception
+) -> None:
+    behaviour.error = outage
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(ASK, metadata=bearer(Role.PLAYER))
+    assert reason_of(refused.value) == "LOG_UNAVAILABLE"
+
+
+async def test_an_answer_that_does_not_come_in_time(served: Served, behaviour: Behaviour) -> None:
+    behaviour.error = TimeoutError()
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(ASK, metadata=bearer(Role.PLAYER))
+    assert reason_of(refused.value) == "OVERLOADED"
+
+
+@pytest.mark.parametrize("sent", ["", "no uuid"])
+async def test_a_correlation_id_is_taken_over_or_made(
+    served: Served, behaviour: Behaviour, sent: str
+) -> None:
+    mine = uuid4()
+    for value in (str(mine), sent):
+        await served.wallet.GetAccount(
+            ASK, metadata=(*bearer(Role.PLAYER), ("croupier-correlation-id", value))
+        )
+    assert behaviour.correlations[0] == mine
+    assert isinstance(behaviour.correlations[1], UUID)
+    assert behaviour.correlations[1] != mine
+
+
+async def test_a_message_that_is_too_large_is_refused(served: Served) -> None:
+    too_large = wallet_pb2.GetAccountRequest(player="x" * (4 * 1024 * 1024 + 1))
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(too_large, metadata=bearer(Role.PLAYER))
+    assert refused.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED

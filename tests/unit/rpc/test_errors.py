@@ -1,0 +1,88 @@
+"""Every reason has a status, arrives with its field and facts, and is written down."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import grpc
+import pytest
+from croupier.type.v1 import reason_pb2
+from google.rpc import error_details_pb2, status_pb2
+
+from shared.errors import CroupierError
+from shared.rpc.errors import STATUS, from_rpc_error, to_status
+
+PREFIX = "REASON_"
+REASONS = [name[len(PREFIX) :] for name in reason_pb2.Reason.keys()[1:]]
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "errors.md"
+
+
+def as_received(status: grpc.Status) -> grpc.aio.AioRpcError:
+    return grpc.aio.AioRpcError(
+        status.code,
+        grpc.aio.Metadata(),
+        grpc.aio.Metadata(*(status.trailing_metadata or ())),
+        status.details,
+    )
+
+
+def test_the_table_has_exactly_the_reasons_of_the_proto() -> None:
+    assert set(STATUS) == set(REASONS)
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_a_reason_arrives_as_it_was_raised(reason: str) -> None:
+    raised = CroupierError(reason, "in words", "stake", {"owner": "t1", "epoch": "4"})
+    status = to_status(raised, "5f0c")
+    assert status.code is STATUS[reason]
+    heard = from_rpc_error(as_received(status))
+    assert (heard.reason, heard.message, heard.field, heard.facts) == (
+        reason,
+        "in words",
+        "stake",
+        {"owner": "t1", "epoch": "4"},
+    )
+
+
+def test_details_follow_the_error_model() -> None:
+    status = to_status(CroupierError("BAD_STAKE", "not that", "stake.minor_units"), "5f0c")
+    rich = status_pb2.Status.FromString(
+        dict(status.trailing_metadata or ())["grpc-status-details-bin"]
+    )
+    info, fault, request = (
+        error_details_pb2.ErrorInfo(),
+        error_details_pb2.BadRequest(),
+        error_details_pb2.RequestInfo(),
+    )
+    assert rich.details[0].Unpack(info)
+    assert (info.reason, info.domain) == ("BAD_STAKE", "croupier")
+    assert rich.details[1].Unpack(fault)
+    assert fault.field_violations[0].field == "stake.minor_units"
+    assert rich.details[2].Unpack(request)
+    assert request.request_id == "5f0c"
+
+
+def test_without_a_field_nothing_is_blamed() -> None:
+    status = to_status(CroupierError("NO_HAND", "none"), "5f0c")
+    assert from_rpc_error(as_received(status)).field == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        (grpc.StatusCode.UNAVAILABLE, "LOG_UNAVAILABLE"),
+        (grpc.StatusCode.DEADLINE_EXCEEDED, "LOG_UNAVAILABLE"),
+        (grpc.StatusCode.UNIMPLEMENTED, "INTERNAL"),
+        (grpc.StatusCode.UNKNOWN, "INTERNAL"),
+    ],
+)
+def test_a_status_that_is_not_ours_is_told_by_its_code(code: grpc.StatusCode, reason: str) -> None:
+    lost = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), "gone")
+    assert from_rpc_error(lost).reason == reason
+
+
+def test_the_page_lists_every_reason_with_its_status() -> None:
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([A-Z_]+) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
+    assert dict(rows) == {reason: code.name for reason, code in STATUS.items()}
+    assert len(rows) == len(STATUS)
