@@ -21,7 +21,7 @@ def check_shape(setup: Setup, boxes: int, bettors_per_box: int) -> None:
 
 
 def check_stakes(setup: Setup) -> None:
-    """`BAD_STAKE` where a stake is not above zero."""
+    """`BAD_STAKE` where a stake is not above zero or a stack is below."""
     for box in setup.boxes:
         for player, wager, stake in box.bets:
             if stake <= 0:
@@ -31,9 +31,17 @@ def check_stakes(setup: Setup) -> None:
     for player, stack in setup.stacks.items():
         if stack < 0:
             raise RuleError("BAD_STAKE", f"{player}'s {stack} is not a stack", "stacks")
+
+
+def check_numbers(setup: Setup, boxes: int) -> None:
+    """`TOO_MANY_BOXES` where a box's number is outside 1…`boxes`."""
     for box in setup.boxes:
         if not 1 <= box.number <= boxes:
             raise RuleError("TOO_MANY_BOXES", f"the table has boxes 1 to {boxes}", "box")
+
+
+def check_bettors(setup: Setup, bettors_per_box: int) -> None:
+    """`TOO_MANY_BETTORS` where a box has more (TAB-02)."""
     for box in setup.boxes:
         if len(box.bets) > bettors_per_box and len(bettors(box)) > bettors_per_box:
             raise RuleError(

@@ -20,8 +20,8 @@ NOT_ACTED = -1
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """By seat: `chips` and `live` (still in) as the round goes on, `bets` of this round, and `acted`,
-    how high the betting stood when the seat last acted, `NOT_ACTED` before.
+    """By seat: `chips` and `live` (still in) as the round goes on, `bets` of this round, and how
+    high the betting stood when the seat last `acted`, `NOT_ACTED` before.
 
     `level` is the highest bet, `full` the least that a bet or a further raise must add, `turn` the
     seat to act, `NOBODY` once all who remain are level.

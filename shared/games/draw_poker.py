@@ -313,8 +313,8 @@ def _close_round(hand: Hand) -> Hand:
 
 
 def _exchange_from(hand: Hand, now: Round, cards: tuple[tuple[Cell, ...], ...], seat: int) -> Hand:
-    """The exchange of the next player still in from `seat` on; after the last the second round, from
-    the opener or the next one on, else from the first dealt (DRW-08, DRW-09)."""
+    """The exchange of the next player still in from `seat` on; after the last the second round, of
+    the opener or the next one on, else of the first dealt (DRW-08, DRW-09)."""
     for exchanger in range(seat, len(cards)):
         if now.live[exchanger]:
             return Hand(hand.seats, EXCHANGE, now, cards, hand.opener, exchanger)

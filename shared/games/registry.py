@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shared.errors import SettingError
-from shared.games import baccarat, battle, casino_holdem, draw_poker
+from shared.games import baccarat, battle, casino_holdem, draw_poker, oasis_poker
 from shared.games.play import Game
 
 GAMES: Mapping[str, Game] = {
-    rules.NAME: rules for rules in (baccarat, battle, casino_holdem, draw_poker)
+    rules.NAME: rules for rules in (baccarat, battle, casino_holdem, draw_poker, oasis_poker)
 }
 
 

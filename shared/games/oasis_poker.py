@@ -1,0 +1,400 @@
+"""Oasis poker, «Покер с обменом карт» (OAS): five cards against the dealer's, one exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from shared.cards import DECK
+from shared.errors import RuleError
+from shared.games import boxes
+from shared.games.oasis_bets import check_bets
+from shared.games.oasis_settings import EXCHANGES, Settings, settings
+from shared.games.oasis_shares import (
+    Playing,
+    Share,
+    bonus_stands,
+    insurance_limits,
+    lines,
+    playing,
+)
+from shared.games.play import (
+    Cell,
+    Deal,
+    Decision,
+    Decisions,
+    Done,
+    Due,
+    Face,
+    Option,
+    Setup,
+    ShoeRules,
+    Show,
+    Slot,
+    Step,
+    Turn,
+    known,
+)
+from shared.games.poker import ACE_KING, hand_name, strength
+
+__all__ = ["check_bets", "settings"]
+
+NAME = "oasis_poker"
+VERSION = 1
+WAGERS: tuple[str, ...] = ("ante", "bonus")
+
+CARDS = 5
+SHOE = ShoeRules(
+    cut_min_from_top=3,  # OAS-02
+    cut_min_from_bottom=3,
+    every_hand=True,
+    publish_seed=False,
+)
+
+# What a hand waits for, in the order it is played.
+DEALING, DECIDING, LOOKING, DRAWING = "dealing", "bet", "looking", "drawing"
+SEEING, FINAL, REVEALING, OVER = "seeing", "final", "revealing", "over"
+
+_LOOK, _BET, _FOLD, _EXCHANGE = "look", "bet", "fold", "exchange"
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """A hand in `phase`. `chips`: those that can still be staked, of the players who can run out of
+    them. `looked`: the boxes (indexes) that were looked at, in that order; `exchanging`: those that
+    exchange, in the order of the exchange."""
+
+    settings: Settings
+    phase: str
+    boxes: tuple[Playing, ...]
+    chips: Mapping[str, int]
+    dealer: tuple[Cell, ...] = ()
+    looked: tuple[int, ...] = ()
+    exchanging: tuple[int, ...] = ()
+
+
+def decks(settings: Settings) -> int:
+    """One deck."""
+    return 1
+
+
+def start(settings: Settings, setup: Setup) -> Hand:
+    """The hand as betting closes; raises what `check_bets` raises."""
+    check_bets(settings, setup)
+    staked = boxes.first_stakes(setup) if setup.stacks else {}
+    chips = {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()}
+    return Hand(settings, DEALING, tuple(playing(box) for box in setup.boxes), chips)
+
+
+def next_step(hand: Hand) -> Step:
+    """What the hand waits for."""
+    match hand.phase:
+        case "dealing":
+            return _five_passes(tuple(box.box.number for box in hand.boxes))
+        case "bet" | "final":
+            due = tuple(_due(hand, hand.boxes[at]) for at in _to_decide(hand))
+            return Decisions(hand.phase, due, together=False)
+        case "looking":
+            return Show(_turns(hand.boxes[hand.looked[-1]], Face.OWNER))
+        case "drawing":
+            return Deal(
+                tuple(
+                    Slot(f"box{hand.boxes[at].box.number}", Face.DOWN)
+                    for at in hand.exchanging
+                    for _ in hand.boxes[at].discards
+                )
+            )
+        case "seeing":
+            return Show(
+                tuple(
+                    Turn(f"box{box.box.number}", box.cells[place].position, Face.OWNER)
+                    for box in (hand.boxes[at] for at in hand.exchanging)
+                    for place in box.discards
+                )
+            )
+        case "revealing":
+            return Show(_revealed(hand))
+    return _settle(hand)
+
+
+@lru_cache(maxsize=1024)
+def _five_passes(numbers: tuple[int, ...]) -> Deal:
+    """Five passes, one card each; the dealer's fifth is face up (OAS-06)."""
+    one_pass = tuple(Slot(f"box{number}", Face.DOWN) for number in numbers)
+    dealers = [Slot("dealer", Face.DOWN)] * (CARDS - 1) + [Slot("dealer", Face.UP)]
+    return Deal(tuple(slot for dealer in dealers for slot in (*one_pass, dealer)))
+
+
+def _to_decide(hand: Hand) -> tuple[int, ...]:
+    """The boxes that may decide now: one after the other in dealing order, at a table of class
+    `vip` or `private` in any order (OAS-05); exchangers in the order of the exchange (OAS-08)."""
+    if hand.phase == FINAL:
+        return tuple(at for at in hand.exchanging if hand.boxes[at].word == _EXCHANGE)[:1]
+    due = tuple(at for at, box in enumerate(hand.boxes) if not box.word)
+    return due if hand.settings.any_order else due[:1]
+
+
+def _due(hand: Hand, box: Playing) -> Due:
+    options = []
+    for word in _words(hand, box):
+        if word == _BET:
+            made = _betting(hand, box)
+            if _affords(hand, made.owner, made.owner.bet):
+                insured = _insurable(hand, made)
+                options.append(Option(_BET, price=made.owner.bet, insurance_max=insured))
+        elif word == _EXCHANGE:
+            ante = box.owner.ante
+            prices = {
+                count: hand.settings.price(ante, count)
+                for count in EXCHANGES
+                if count <= _cards_left(hand)
+                and _affords(hand, box.owner, hand.settings.price(ante, count))
+            }
+            if prices:
+                counts, costs = tuple(prices), tuple(prices.values())
+                options.append(Option(_EXCHANGE, counts=counts, prices=costs))
+        else:
+            options.append(Option(word))
+    return Due(box.box.number, box.box.owner, tuple(options))
+
+
+def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
+    """What may be decided for the box at all (OAS-04, OAS-07, OAS-08). An open box is looked at
+    first, but nobody has to look."""
+    if hand.phase == FINAL or box.box.blind:
+        return (_BET, _FOLD)
+    return (_BET, _FOLD, _EXCHANGE) if box.looked else (_LOOK, _BET, _FOLD)
+
+
+def _affords(hand: Hand, share: Share, cost: int) -> bool:
+    return hand.chips.get(share.player, cost) >= cost
+
+
+def _insurable(hand: Hand, made: Playing) -> tuple[tuple[str, int], ...]:
+    """The greatest insurance of each bettor of a box that bets, as far as his chips go."""
+    limits = insurance_limits(hand.settings, made)
+    most = (
+        (share.player, min(limit, hand.chips.get(share.player, share.bet + limit) - share.bet))
+        for share in made.shares
+        if (limit := limits.get(share.player))
+    )
+    return tuple((player, limit) for player, limit in most if limit > 0)
+
+
+def _cards_left(hand: Hand) -> int:
+    """What exchanges not yet asked for may take of the 52 (OAS-15)."""
+    asked = sum(len(box.discards) for box in hand.boxes)
+    return len(DECK) - CARDS * (len(hand.boxes) + 1) - asked
+
+
+def _turns(box: Playing, face: Face) -> tuple[Turn, ...]:
+    return tuple(Turn(f"box{box.box.number}", cell.position, face) for cell in box.cells)
+
+
+def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+    """The hand with the cards that the last `Deal` asked for."""
+    if hand.phase == DEALING:
+        each = len(hand.boxes) + 1
+        held = tuple(replace(box, cells=cells[at::each]) for at, box in enumerate(hand.boxes))
+        return replace(hand, phase=DECIDING, boxes=held, dealer=cells[each - 1 :: each])
+    new = iter(cells)
+    after = list(hand.boxes)
+    for at in hand.exchanging:
+        mine = list(after[at].cells)
+        for place in after[at].discards:
+            mine[place] = next(new)
+        after[at] = replace(after[at], cells=tuple(mine))
+    return replace(hand, phase=SEEING, boxes=tuple(after))
+
+
+def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+    """The hand with the values that the last `Show` asked for."""
+    seen = {cell.position: cell for cell in cells}
+    after = tuple(
+        replace(box, cells=tuple(seen.get(cell.position, cell) for cell in box.cells))
+        for box in hand.boxes
+    )
+    if hand.phase == LOOKING:
+        after = _with(after, hand.looked[-1], replace(after[hand.looked[-1]], looked=True))
+        return replace(hand, phase=DECIDING, boxes=after)
+    if hand.phase == SEEING:
+        return replace(hand, phase=FINAL, boxes=after)
+    dealer = tuple(seen.get(cell.position, cell) for cell in hand.dealer)
+    return replace(hand, phase=OVER, boxes=after, dealer=dealer)
+
+
+def decide(hand: Hand, decision: Decision) -> Hand:
+    """The hand after an owner's decision; `RuleError` with the reasons of the hand script, in their
+    order."""
+    if hand.phase not in (DECIDING, FINAL):
+        raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
+    for at in _to_decide(hand):
+        if hand.boxes[at].box.number == decision.box:
+            break
+    else:
+        raise RuleError("NOT_YOUR_TURN", f"it is not the turn of box {decision.box}", "box")
+    box = hand.boxes[at]
+    if decision.do not in _words(hand, box):
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "do")
+    if decision.do == _LOOK:
+        return replace(hand, phase=LOOKING, looked=(*hand.looked, at))
+    if decision.do == _EXCHANGE:
+        return _exchange(hand, at, decision)
+    if decision.do == _BET:
+        return _bet(hand, at, decision)
+    _refuse_insurance(decision)
+    return _decided(hand, at, replace(box, word=_FOLD), {})
+
+
+def default(hand: Hand, box: int) -> Decision:
+    """The clock folds: it stakes nothing more (TAB-06)."""
+    return Decision(box, _FOLD)
+
+
+def _exchange(hand: Hand, at: int, decision: Decision) -> Hand:
+    """The cards named are put before the box and the price on them (OAS-07, OAS-15)."""
+    box, named = hand.boxes[at], decision.cards
+    held = [cell.card for cell in box.cells]
+    if len(named) not in EXCHANGES or len(set(named)) < len(named):
+        raise RuleError("BAD_EXCHANGE", "one, two or five different cards", "cards")
+    if any(card not in held for card in named):
+        raise RuleError("BAD_EXCHANGE", "a card is not held", "cards")
+    if len(named) > _cards_left(hand):
+        raise RuleError("NOT_ENOUGH_CARDS", "fewer cards are left of the 52", "cards")
+    _refuse_insurance(decision)
+    costs = {share.player: hand.settings.price(share.ante, len(named)) for share in box.shares}
+    shares = tuple(
+        replace(share, price=costs[share.player]) if share.in_play else share
+        for share in _paying(hand, box, costs)
+    )
+    places = tuple(held.index(card) for card in named)
+    after = replace(box, word=_EXCHANGE, shares=shares, discards=places)
+    return _decided(hand, at, after, costs)
+
+
+def _bet(hand: Hand, at: int, decision: Decision) -> Hand:
+    """Twice the antes, and with it the insurance (OAS-07, OAS-14)."""
+    after = _betting(hand, hand.boxes[at])
+    insured = dict(decision.insurance)
+    limits = insurance_limits(hand.settings, after) if insured else {}
+    for player in insured:
+        if player not in limits:
+            raise RuleError("INSURANCE_NOT_ALLOWED", f"{player} cannot insure", "insurance")
+    for player, stake in insured.items():
+        if stake <= 0:
+            raise RuleError("BAD_STAKE", f"{player}'s {stake} is not a stake", "insurance")
+    for player, stake in insured.items():
+        if stake > limits[player]:
+            raise RuleError(
+                "INSURANCE_ABOVE_LIMIT", f"{player} may insure {limits[player]}", "insurance"
+            )
+    shares = tuple(
+        replace(share, insurance=insured[share.player]) if share.player in insured else share
+        for share in after.shares
+    )
+    costs = {share.player: share.bet + share.insurance for share in shares}
+    return _decided(hand, at, replace(after, shares=shares), costs)
+
+
+def _betting(hand: Hand, box: Playing) -> Playing:
+    """The box with its bets made."""
+    costs = {share.player: share.bet for share in box.shares}
+    return replace(box, word=_BET, shares=_paying(hand, box, costs))
+
+
+def _paying(hand: Hand, box: Playing, costs: Mapping[str, int]) -> tuple[Share, ...]:
+    """The shares of those who pay: a further bettor who cannot folds his (OAS-07)."""
+    return tuple(
+        share
+        if share.player == box.box.owner or _affords(hand, share, costs[share.player])
+        else replace(share, in_play=False)
+        for share in box.shares
+    )
+
+
+def _refuse_insurance(decision: Decision) -> None:
+    if decision.insurance:
+        raise RuleError("INSURANCE_NOT_ALLOWED", "insurance comes with a bet", "insurance")
+
+
+def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Hand:
+    """The hand once the box has decided and those still in play have paid; `INSUFFICIENT_CHIPS`
+    where one cannot."""
+    chips = dict(hand.chips)
+    for share in box.shares:
+        if share.in_play and costs and share.player in chips:
+            chips[share.player] -= costs[share.player]
+            if chips[share.player] < 0:
+                raise RuleError("INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "do")
+    after = _with(hand.boxes, at, box)
+    decided = replace(hand, boxes=after, chips=chips)
+    if hand.phase == FINAL:
+        return decided if any(box.word == _EXCHANGE for box in after) else _last(decided)
+    if not all(box.word for box in after):
+        return decided
+    # OAS-05: at a table of any order the exchange begins with the box that was looked at first.
+    begin = hand.looked[0] if hand.settings.any_order and hand.looked else 0
+    order = (*range(begin, len(after)), *range(begin))
+    exchanging = tuple(at for at in order if after[at].word == _EXCHANGE)
+    if not exchanging:
+        return _last(decided)
+    return replace(decided, phase=DRAWING, exchanging=exchanging)
+
+
+def _last(hand: Hand) -> Hand:
+    """All decisions are made: what must be turned up is, then the hand is settled."""
+    over = replace(hand, phase=REVEALING)
+    return over if _revealed(over) else replace(over, phase=OVER)
+
+
+def _revealed(hand: Hand) -> tuple[Turn, ...]:
+    """The dealer's cards and the hands that bet; of a hand that folded only what a bonus needs."""
+    turns: list[Turn] = []
+    if any(box.word == _BET for box in hand.boxes):
+        turns += [Turn("dealer", cell.position, Face.UP) for cell in hand.dealer[: CARDS - 1]]
+    for box in hand.boxes:
+        if box.word == _BET or (bonus_stands(box) and _bonus_may_pay(hand, box)):
+            turns += _turns(box, Face.UP)
+    return tuple(turns)
+
+
+def _bonus_may_pay(hand: Hand, box: Playing) -> bool:
+    """Whether the bonus of a folded box wins, or nobody has yet seen if it does (OAS-13)."""
+    own = box.strength()
+    return own is None or hand.settings.bonus_table[hand_name(own)] > 0
+
+
+def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
+    """The cards of the dealer and of each box as they lie: a new card has taken the place of the
+    discarded one."""
+    laid = {"dealer": hand.dealer}
+    for box in hand.boxes:
+        laid[f"box{box.box.number}"] = box.cells
+    return laid
+
+
+def staked(hand: Hand) -> Mapping[str, int]:
+    """What each player has staked in the hand so far, prices and insurance included."""
+    sums: dict[str, int] = {}
+    for box in hand.boxes:
+        for share in box.shares:
+            bet = share.bet if box.word == _BET and share.in_play else 0
+            paid = share.ante + share.bonus + share.price + share.insurance + bet
+            sums[share.player] = sums.get(share.player, 0) + paid
+    return sums
+
+
+def _settle(hand: Hand) -> Done:
+    """OAS-09 to OAS-14."""
+    turned_up = known(hand.dealer)
+    dealer = strength(turned_up) if len(turned_up) == CARDS else None
+    made = tuple(line for box in hand.boxes for line in lines(hand.settings, box, dealer))
+    clauses = ("OAS-07",) if dealer is None else ("OAS-09", "OAS-10")
+    if dealer is not None and dealer >= ACE_KING:
+        clauses = (*clauses, "OAS-11")
+    return Done("settled", made, clauses=clauses)
+
+
+def _with(after: tuple[Playing, ...], at: int, box: Playing) -> tuple[Playing, ...]:
+    return (*after[:at], box, *after[at + 1 :])
