@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from uuid import uuid4
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -22,14 +23,16 @@ HOUSE_FILE = Path(".croupier") / "house.json"
 SERVICES = ("table", "wallet", "audit")
 TOKEN_TTL_S = 12 * 60 * 60
 _RENEW_BEFORE_S = 60
+_ISSUER = "croupier"
 
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """Who is calling (`subject`: a player's or user's id) and in which roles."""
+    """Who is calling (`subject`: a player's or user's id) and in which role: `player`, `dealer`,
+    `pit`, `auditor` or `operator`."""
 
     subject: str
-    roles: tuple[str, ...]
+    role: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,10 +68,13 @@ class House:
             raise RefusedError("UNAUTHENTICATED", "no development key is here to make a token with")
         now_s = int(time.time())
         claims = {
+            "iss": _ISSUER,
+            "aud": _ISSUER,
             "sub": identity.subject,
-            "roles": list(identity.roles),
+            "role": identity.role,
             "iat": now_s,
             "exp": now_s + ttl_s,
+            "jti": str(uuid4()),
         }
         return jwt.encode(claims, self.key, algorithm="EdDSA")
 

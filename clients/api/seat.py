@@ -79,11 +79,11 @@ class Seat:
             await self._changed.wait()
         return self._unread.popleft()
 
-    async def newest(self) -> None:
-        """Waits until something has changed since the last `next_update` or `newest`; afterwards
-        `table` and `you` are the newest and nothing is unread."""
-        await self.next_update()
+    async def newest(self) -> list[pb.Update]:
+        """All unread updates, waiting for one at least. Raises as `next_update` does."""
+        updates = [await self.next_update(), *self._unread]
         self._unread.clear()
+        return updates
 
     # ---- Doing
 

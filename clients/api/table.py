@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import uuid
 from collections.abc import AsyncIterator
 from random import Random
@@ -12,11 +13,12 @@ from croupier.table.v1 import events_pb2, table_pb2_grpc
 from croupier.table.v1 import table_pb2 as pb
 
 from clients.api.connection import Connection
-from clients.api.errors import refused
+from clients.api.errors import RefusedError, refused
 from clients.api.seat import Seat
 from clients.api.stream import PlayStream
 
 PAGE_SIZE = 200
+FIRST_VIEW_TIMEOUT_S = 30.0
 
 
 class TableClient:
@@ -44,11 +46,18 @@ class TableClient:
     ) -> None:
         await self.stream.close()
 
-    async def seat(self, table_id: str, seeds: bool = True) -> Seat:
+    async def seat(
+        self, table_id: str, seeds: bool = True, timeout_s: float = FIRST_VIEW_TIMEOUT_S
+    ) -> Seat:
         """Starts to watch a table, and waits for its first view. Sitting down is a command of its
         own (`commands.join`); `seeds`: whether seeds for its shoes are added without asking."""
         seat = Seat(self.stream, table_id, self.player, seeds)
-        await seat.newest()
+        try:
+            async with asyncio.timeout(timeout_s):
+                await seat.newest()
+        except TimeoutError:
+            await seat.close()
+            raise RefusedError("UNREACHABLE", "the table service does not answer") from None
         return seat
 
     async def tables(self, game: str = "") -> list[pb.TableSummary]:

@@ -1,0 +1,1 @@
+"""Bots: players that use the public API like anybody else."""
