@@ -1,11 +1,13 @@
 """The event log: docs/event-log.md."""
 
+from shared.ids import event_id
 from shared.log.faults import is_infrastructure
 from shared.log.hashing import block_head, event_hash, genesis
 from shared.log.memory import MemoryLog
 from shared.log.patience import on_connection
 from shared.log.postgres import OnCommitted, PostgresLog, open_pool
 from shared.log.statements import (
+    Connection,
     append_on,
     lock_heads,
     partitions_of,
@@ -28,7 +30,6 @@ from shared.log.types import (
     Outcome,
     RecordedEvent,
     category_of,
-    event_id,
 )
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "Block",
     "CommandKey",
     "CommandRecord",
+    "Connection",
     "EventLog",
     "Head",
     "LogDivergedError",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, TypeAlias, cast
 from uuid import UUID
+
+import asyncpg
 
 from shared.log.hashing import event_hash
 from shared.log.types import (
@@ -17,12 +19,10 @@ from shared.log.types import (
     RecordedEvent,
 )
 
-if TYPE_CHECKING:
-    import asyncpg
-
-    Connection = (
-        asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
-    )
+# In quotes: the classes take parameters in their stubs only.
+Connection: TypeAlias = (
+    "asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
+)
 
 _APPEND = """
     SELECT outcomes, partitions, first_positions, first_versions, last_versions, recorded_ats

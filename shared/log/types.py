@@ -11,7 +11,7 @@ from typing import Protocol
 from uuid import UUID
 
 from shared.errors import CroupierError
-from shared.ids import NAMESPACE_CROUPIER, event_id
+from shared.ids import event_id
 
 # One append travels as one message on the bus, which carries up to 1 MiB in a standard set-up.
 MAX_APPEND_EVENTS = 1_000

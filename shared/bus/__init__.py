@@ -1,0 +1,1 @@
+"""The bus: committed events on their way through NATS JetStream (docs/event-log.md)."""

@@ -1,0 +1,81 @@
+"""How far a consumer has come: its row in the service's schema, moved with what it applies."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from shared.bus.tables import ConsumerTables
+from shared.log import Connection, LogDivergedError, RecordedEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmark:
+    """The last event that was applied, and its hash; 0 and None before the first."""
+
+    position: int
+    hash: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bookmarks:
+    """The row of one consumer and partition."""
+
+    tables: ConsumerTables
+    consumer: str
+    partition: str
+
+    async def read(self, connection: Connection) -> tuple[Bookmark, datetime | None]:
+        """Where the row stands, and when that event was recorded (None: there is none).
+
+        Makes the row if it is not there.
+        """
+        await connection.execute(self.tables.add_bookmark, self.consumer, self.partition)
+        row = await connection.fetchrow(self.tables.read_bookmark, self.consumer, self.partition)
+        assert row is not None
+        return Bookmark(row["position"], row["hash"]), row["recorded_at"]
+
+    async def move(self, connection: Connection, held: Bookmark, last: RecordedEvent) -> bool:
+        """Moves the row from `held` to `last`; it stays locked until the transaction ends.
+
+        That is the fence: False means that another replica has moved it meanwhile, or that the log
+        has no such event as `last`; then nothing may be applied.
+        """
+        return bool(
+            await connection.fetchval(
+                self.tables.move_bookmark,
+                self.consumer,
+                self.partition,
+                held.position,
+                last.position,
+                last.hash,
+            )
+        )
+
+    async def hold(self, connection: Connection, held: Bookmark) -> bool:
+        """Locks the row as it is; False when it stands elsewhere than `held`."""
+        row = await connection.fetchrow(self.tables.lock_bookmark, self.consumer, self.partition)
+        return row is not None and row["position"] == held.position
+
+    async def look(self, connection: Connection, held: Bookmark) -> int:
+        """The position of the partition's head now.
+
+        Raises `LogDivergedError` if the log no longer has the event that `held` says was applied.
+        """
+        row = await connection.fetchrow(
+            """
+            SELECT position,
+                   (SELECT e.hash FROM log.events AS e
+                     WHERE e.partition = name AND e.position = $2) AS hash
+              FROM log.partitions WHERE name = $1
+            """,
+            self.partition,
+            held.position,
+        )
+        head = 0 if row is None else int(row["position"])
+        if held.position and (row is None or row["hash"] != held.hash):
+            raise LogDivergedError(
+                f"{self.consumer} applied another event at {self.partition}:{held.position} than "
+                f"the log, which goes to {head}, holds there now"
+            )
+        return head

@@ -1,0 +1,359 @@
+"""A consumer of one partition: every event is applied once, in order, whatever the bus does.
+
+JetStream carries, Postgres remembers. The position moves in the transaction that applies the
+events; what the bus brings twice is skipped, what it does not bring is read from the log.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+import asyncpg
+import structlog
+from google.protobuf.message import DecodeError
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.errors import Error as NatsError
+
+from shared.bus import metrics
+from shared.bus.batch import LAST_HEADER, decode
+from shared.bus.bookmark import Bookmark, Bookmarks
+from shared.bus.parking import ParkingSpace, words_for
+from shared.bus.pull import Pull
+from shared.bus.tables import ConsumerTables
+from shared.log import (
+    Connection,
+    LogDivergedError,
+    OnCommitted,
+    RecordedEvent,
+    is_infrastructure,
+    read_partition_on,
+    read_stream_on,
+)
+
+MAX_BATCH_MESSAGES = 256
+MAX_BATCH_EVENTS = 1_000
+MAX_PARKED_AT_ONCE = 1_000
+LOOK_EVERY_S = 1.0
+STANDBY_LOOK_S = 0.5
+CALL_TIMEOUT_S = 10.0
+_CLOCK_SLACK = timedelta(seconds=60)
+_FIRST_PAUSE_S = 0.05
+_LONGEST_PAUSE_S = 2.0
+
+_log = structlog.get_logger()
+
+Apply = Callable[[Connection, Sequence[RecordedEvent]], Awaitable[frozenset[str]]]
+"""Applies events, in order, inside the transaction of the connection, which the consumer opens and
+commits; nothing it does may have an effect outside of that. Returns the partitions it appended to.
+
+An error that is not the infrastructure's makes the consumer try the events one by one and park
+those that fail, so `apply` must be right for any cut of the sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consuming:
+    """What a service's consumer is: its name, the service's schema, what it does with events.
+
+    `on_committed` is told which partitions `apply` appended to, after the commit.
+    """
+
+    name: str
+    schema: str
+    apply: Apply
+    on_committed: OnCommitted
+
+
+class _FenceLostError(Exception):
+    """Another replica has moved the position: begin again."""
+
+
+class _BusContradictsError(Exception):
+    """The bus brought what the log does not have: a leftover of a log that lost a tail."""
+
+
+class Consumer:
+    """One replica's consumer of one partition. Many may run; one at a time is active."""
+
+    def __init__(self, consuming: Consuming, partition: str, dsn: str, client: Client) -> None:
+        self._consuming = consuming
+        self._partition = partition
+        self._dsn = dsn
+        self._client = client
+        tables = ConsumerTables(consuming.schema)
+        self._bookmarks = Bookmarks(tables, consuming.name, partition)
+        self._parking = ParkingSpace(tables, consuming.name, partition)
+        self._labels = (consuming.name, partition)
+        self._log = _log.bind(consumer=consuming.name, partition=partition)
+        self._held = Bookmark(0, None)
+        self._parked: set[str] = set()
+        self._head_before = 0
+
+    async def run(self) -> None:
+        """Consumes until it is cancelled, at whatever moment: nothing is half done.
+
+        Raises `LogDivergedError`, and nothing else: everything that may pass is tried again.
+        """
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            started = asyncio.get_running_loop().time()
+            try:
+                await self._with_connection()
+            except LogDivergedError as error:
+                metrics.CONSUMER_DIVERGED.labels(*self._labels).set(1)
+                self._log.error("log_diverged", detail=str(error))
+                raise
+            except _FenceLostError:
+                self._log.warning("consumer_fenced_off")
+            except Exception as error:
+                metrics.CONSUMER_FAILURES.labels(*self._labels).inc()
+                if is_infrastructure(error):
+                    self._log.warning("consumer_interrupted", error=words_for(error))
+                else:
+                    self._log.error("consumer_failed", exc_info=error)
+            finally:
+                metrics.CONSUMER_ACTIVE.labels(*self._labels).set(0)
+            if asyncio.get_running_loop().time() - started > _LONGEST_PAUSE_S:
+                pause_s = _FIRST_PAUSE_S
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+
+    async def _with_connection(self) -> None:
+        connection = await asyncpg.connect(
+            self._dsn,
+            timeout=CALL_TIMEOUT_S,
+            command_timeout=CALL_TIMEOUT_S,
+            server_settings={"application_name": f"consumer {self._consuming.name}"},
+        )
+        try:
+            await self._become_active(connection)
+            held, since = await self._bookmarks.read(connection)
+            self._held = held
+            self._parked = set(await self._parking.streams(connection))
+            pull = Pull(
+                self._client,
+                self._consuming.name,
+                self._partition,
+                # The clock of the bus may be another one.
+                None if since is None else since - _CLOCK_SLACK,
+            )
+            pulling = asyncio.create_task(pull.run(), name=f"pull {self._labels}")
+            try:
+                await self._consume(connection, pull)
+            finally:
+                pulling.cancel()
+                await asyncio.gather(pulling, return_exceptions=True)
+        finally:
+            # Not a polite farewell: the server may be gone, and the lock goes with the connection.
+            connection.terminate()
+
+    async def _become_active(self, connection: Connection) -> None:
+        """Waits for the lock of this consumer and partition. It is tried again and again: waiting
+        for it inside Postgres would hold a snapshot, and with it every dead row, all the time."""
+        key = f"consumer {self._consuming.name} {self._partition}"
+        while not await connection.fetchval(
+            "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", key
+        ):
+            await asyncio.sleep(STANDBY_LOOK_S)
+        metrics.CONSUMER_ACTIVE.labels(*self._labels).set(1)
+        self._log.info("consumer_active")
+
+    async def _consume(self, connection: Connection, pull: Pull) -> None:
+        loop = asyncio.get_running_loop()
+        self._head_before = await self._look(connection)
+        await self._read_up_to(connection, self._head_before)
+        look_at = loop.time() + LOOK_EVERY_S
+        while True:
+            messages = await pull.take(MAX_BATCH_MESSAGES, max(0.0, look_at - loop.time()))
+            if messages:
+                try:
+                    await self._apply_messages(connection, messages)
+                except _BusContradictsError:
+                    await self._contradicted(connection)
+                await self._acknowledge(messages)
+            if loop.time() >= look_at:
+                look_at = loop.time() + LOOK_EVERY_S
+                await self._tick(connection)
+
+    async def _tick(self, connection: Connection) -> None:
+        head = await self._look(connection)
+        # What was committed at the last look has had time to come by the bus.
+        await self._read_up_to(connection, self._head_before)
+        self._head_before = head
+        parked = await self._parking.streams(connection)
+        for stream, retry_requested in parked.items():
+            if retry_requested:
+                await self._retry(connection, stream)
+
+    async def _contradicted(self, connection: Connection) -> None:
+        """Goes on from the log, which is right, as long as all that was applied is in it."""
+        head = await self._look(connection)
+        self._log.error("bus_contradicts_log", position=self._held.position, head=head)
+        await self._read_up_to(connection, head)
+
+    async def _look(self, connection: Connection) -> int:
+        head = await self._bookmarks.look(connection, self._held)
+        metrics.CONSUMER_POSITION.labels(*self._labels).set(self._held.position)
+        metrics.CONSUMER_LAG.labels(*self._labels).set(head - self._held.position)
+        metrics.PARKED_STREAMS.labels(*self._labels).set(len(self._parked))
+        return head
+
+    async def _apply_messages(self, connection: Connection, messages: Sequence[Msg]) -> None:
+        """Applies what is new in messages, in the order of positions, without leaving any out."""
+        ready: list[RecordedEvent] = []
+        for message in messages:
+            events = self._new_events(message, ready[-1].position if ready else 0)
+            if not events:
+                continue
+            expected = (ready[-1].position if ready else self._held.position) + 1
+            if events[0].position != expected:
+                await self._apply(connection, ready)
+                ready = []
+                await self._read_up_to(connection, events[-1].position)
+                continue
+            ready += events
+            if len(ready) >= MAX_BATCH_EVENTS:
+                await self._apply(connection, ready)
+                ready = []
+        await self._apply(connection, ready)
+
+    def _new_events(self, message: Msg, ready_up_to: int) -> list[RecordedEvent]:
+        """The events of a message that come behind all that is applied or ready."""
+        last = max(self._held.position, ready_up_to)
+        # Most repetitions are known by the header alone.
+        stated = (message.headers or {}).get(LAST_HEADER, "")
+        if stated.isdecimal() and int(stated) <= last:
+            return []
+        try:
+            batch = decode(message.data)
+        except (DecodeError, ValueError):
+            # The log has what this was meant to be; the next look fetches it.
+            self._log.error("message_unreadable", subject=message.subject)
+            return []
+        if batch.partition != self._partition:
+            self._log.error("message_of_other_partition", subject=message.subject)
+            return []
+        return [event for event in batch.events if event.position > last]
+
+    async def _acknowledge(self, messages: Sequence[Msg]) -> None:
+        """Tells JetStream that messages are done with. If that gets lost they come again."""
+        with contextlib.suppress(NatsError, OSError):
+            for message in messages:
+                await message.ack()
+
+    async def _read_up_to(self, connection: Connection, position: int) -> None:
+        """Applies from the log what lies between the own position and `position`."""
+        while self._held.position < position:
+            events = await read_partition_on(
+                connection, self._partition, self._held.position, MAX_BATCH_EVENTS
+            )
+            if not events:
+                raise _BusContradictsError
+            metrics.CONSUMER_FROM_LOG.labels(*self._labels).inc(len(events))
+            await self._apply(connection, events)
+
+    async def _apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
+        """Applies events that follow the own position, and moves it, in one transaction."""
+        if not events:
+            return
+        metrics.CONSUMER_BATCH.labels(*self._labels).observe(len(events))
+        try:
+            moved = await self._apply_together(connection, events)
+        except (_FenceLostError, _BusContradictsError):
+            raise
+        except Exception as error:
+            if is_infrastructure(error):
+                raise
+            moved = await self._apply_one_by_one(connection, events)
+        self._held = Bookmark(events[-1].position, events[-1].hash)
+        metrics.CONSUMER_POSITION.labels(*self._labels).set(self._held.position)
+        if moved:
+            self._consuming.on_committed(moved)
+
+    async def _apply_together(
+        self, connection: Connection, events: Sequence[RecordedEvent]
+    ) -> frozenset[str]:
+        async with connection.transaction():
+            await self._move(connection, events[-1])
+            due = [event for event in events if event.stream not in self._parked]
+            if len(due) < len(events):
+                await self._parking.park(
+                    connection,
+                    [(event, _BEHIND) for event in events if event.stream in self._parked],
+                )
+            return await self._consuming.apply(connection, due) if due else frozenset()
+
+    async def _apply_one_by_one(
+        self, connection: Connection, events: Sequence[RecordedEvent]
+    ) -> frozenset[str]:
+        """The same, each event in a savepoint of its own: those that fail are parked."""
+        parked = set(self._parked)
+        errors: list[tuple[RecordedEvent, str]] = []
+        moved: frozenset[str] = frozenset()
+        async with connection.transaction():
+            await self._move(connection, events[-1])
+            for event in events:
+                if event.stream in parked:
+                    errors.append((event, _BEHIND))
+                    continue
+                try:
+                    async with connection.transaction():
+                        moved |= await self._consuming.apply(connection, [event])
+                except Exception as error:
+                    if is_infrastructure(error):
+                        raise
+                    parked.add(event.stream)
+                    errors.append((event, words_for(error)))
+            await self._parking.park(connection, errors)
+        self._parked = parked
+        for event, reason in errors:
+            self._log.error(
+                "event_parked",
+                stream=event.stream,
+                version=event.version,
+                type=event.type,
+                position=event.position,
+                error=reason,
+            )
+        metrics.PARKED_STREAMS.labels(*self._labels).set(len(parked))
+        return moved
+
+    async def _move(self, connection: Connection, last: RecordedEvent) -> None:
+        if await self._bookmarks.move(connection, self._held, last):
+            return
+        if not await self._bookmarks.hold(connection, self._held):
+            raise _FenceLostError
+        raise _BusContradictsError
+
+    async def _retry(self, connection: Connection, stream: str) -> None:
+        """Tries the parked events of a stream in order, as far as they go."""
+        moved: frozenset[str] = frozenset()
+        async with connection.transaction():
+            if not await self._bookmarks.hold(connection, self._held):
+                raise _FenceLostError
+            versions = await self._parking.versions(connection, stream, MAX_PARKED_AT_ONCE)
+            events = await read_stream_on(connection, stream, versions[0] - 1, len(versions))
+            for event in events:
+                try:
+                    async with connection.transaction():
+                        moved |= await self._consuming.apply(connection, [event])
+                except Exception as error:
+                    if is_infrastructure(error):
+                        raise
+                    await self._parking.failed_again(connection, event, words_for(error))
+                    self._log.error("event_parked_again", stream=stream, version=event.version)
+                    break
+                await self._parking.unpark(connection, event)
+        self._parked = set(await self._parking.streams(connection))
+        metrics.PARKED_STREAMS.labels(*self._labels).set(len(self._parked))
+        if moved:
+            self._consuming.on_committed(moved)
+        if stream not in self._parked:
+            self._log.info("stream_unparked", stream=stream)
+
+
+_BEHIND = "behind a parked event of its stream"

@@ -1,0 +1,76 @@
+"""Publishing in order, many messages on the way at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+
+from nats.aio.client import Client
+from nats.aio.msg import Msg
+from nats.aio.subscription import Subscription
+
+from shared.bus.batch import Batch, encode, headers_of, subject_of
+
+ACK_TIMEOUT_S = 5.0
+
+
+class NotStoredError(Exception):
+    """JetStream did not confirm a message: the stream is gone, full, or nobody answered in time."""
+
+
+class Publisher:
+    """Sends batches to JetStream and waits for its word that it has them."""
+
+    def __init__(self, client: Client, ack_timeout_s: float = ACK_TIMEOUT_S) -> None:
+        self._client = client
+        self._ack_timeout_s = ack_timeout_s
+        self._inbox = client.new_inbox()
+        self._subscription: Subscription | None = None
+        self._sent = 0
+        self._open: dict[str, asyncio.Future[None]] = {}
+
+    async def publish(self, batches: Sequence[Batch]) -> None:
+        """Sends `batches` in order, all before the first answer, and returns when all are stored.
+
+        Raises `NotStoredError`, `nats.errors.Error` or `OSError` when that is not certain; to send
+        them all again is right then, and harmless.
+        """
+        if self._subscription is None:
+            self._subscription = await self._client.subscribe(f"{self._inbox}.*", cb=self._answered)
+        loop = asyncio.get_running_loop()
+        tokens: list[str] = []
+        try:
+            async with asyncio.timeout(self._ack_timeout_s):
+                for batch in batches:
+                    self._sent += 1
+                    token = f"{self._inbox}.{self._sent}"
+                    tokens.append(token)
+                    self._open[token] = loop.create_future()
+                    await self._client.publish(
+                        subject_of(batch), encode(batch), reply=token, headers=headers_of(batch)
+                    )
+                await asyncio.gather(*(self._open[token] for token in tokens))
+        except TimeoutError as error:
+            raise NotStoredError("JetStream does not answer") from error
+        finally:
+            for token in tokens:
+                # Cancelled, a future that failed as well does not complain that nobody looked.
+                self._open.pop(token).cancel()
+
+    async def close(self) -> None:
+        """Stops listening for answers."""
+        if self._subscription is not None:
+            await self._subscription.unsubscribe()
+            self._subscription = None
+
+    async def _answered(self, message: Msg) -> None:
+        waiting = self._open.get(message.subject)
+        if waiting is None or waiting.done():
+            return
+        status = (message.headers or {}).get("Status")
+        error = status or json.loads(message.data).get("error")
+        if error:
+            waiting.set_exception(NotStoredError(f"JetStream refused a message: {error}"))
+        else:
+            waiting.set_result(None)
