@@ -1,0 +1,1 @@
+"""The audit: indexes the log for people, replays hands, verifies everything again."""

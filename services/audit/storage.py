@@ -1,0 +1,91 @@
+"""The audit's tables: writing what the projection found, and the look-ups of the server."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from services.audit.projection import Into, Row
+
+if TYPE_CHECKING:
+    import asyncpg
+
+    Connection = (
+        asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+    )
+
+_STATEMENTS: Mapping[Into, str] = {
+    Into.EVENT: """
+        INSERT INTO audit.event (position, version, recorded_at, causation_id, correlation_id,
+                                 partition, stream, type, derived, hand_id, actor, hash, body)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+    """,
+    Into.TABLE_OPENED: """
+        INSERT INTO audit.game_table
+               (table_id, name, game, rules_version, rules, currency, opened_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7)
+    """,
+    Into.TABLE_CLOSED: "UPDATE audit.game_table SET closed_at = $2 WHERE table_id = $1",
+    Into.HAND_OPENED: """
+        INSERT INTO audit.hand (hand_id, table_id, number, game, rules_version, shoe_id, players,
+                                opened_version, opened_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+    """,
+    Into.HAND_PLAYER: """
+        INSERT INTO audit.hand_player (player, opened_at, hand_id) VALUES ($1, $2, $3)
+    """,
+    Into.BET: """
+        INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor)
+        VALUES ($1, $2, $3, $4, $5)
+        ON CONFLICT (hand_id, box, player, wager)
+        DO UPDATE SET stake_minor = bet.stake_minor + excluded.stake_minor
+    """,
+    Into.CARD: """
+        INSERT INTO audit.card (stream, version, ordinal, hand_id, position, hand, face, viewer,
+                                card, dealt_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    """,
+    Into.DECISION: """
+        INSERT INTO audit.decision (stream, version, hand_id, box, player, action, amount_minor,
+                                    positions, defaulted, decided_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+    """,
+    Into.POSTING: """
+        INSERT INTO audit.posting (stream, version, leg, transfer_id, kind, account, currency,
+                                   amount_minor, hand_id, note, posted_at)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
+    """,
+    Into.HAND_SETTLED: """
+        UPDATE audit.hand
+           SET ended_version = $2, ended_at = $3, result = $4, staked_minor = $5,
+               returned_minor = $6, pot_change_minor = $7, rake_minor = $8
+         WHERE hand_id = $1
+    """,
+    Into.BET_SETTLED: """
+        INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor, returned_minor)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (hand_id, box, player, wager)
+        DO UPDATE SET stake_minor = excluded.stake_minor, returned_minor = excluded.returned_minor
+    """,
+    Into.HAND_VOIDED: """
+        WITH ended AS (
+            UPDATE audit.hand
+               SET ended_version = $2, ended_at = $3, voided = true, void_reason = $4
+             WHERE hand_id = $1
+         RETURNING hand_id
+        )
+        UPDATE audit.bet AS b SET returned_minor = b.stake_minor
+          FROM ended WHERE b.hand_id = ended.hand_id
+    """,
+}
+
+
+async def write(connection: Connection, rows: Iterable[Row]) -> None:
+    """Writes the rows of any number of events, in the caller's transaction."""
+    by_statement: dict[Into, list[tuple[Any, ...]]] = defaultdict(list)
+    for row in rows:
+        by_statement[row.into].append(row.values)
+    for into in Into:
+        if into in by_statement:
+            await connection.executemany(_STATEMENTS[into], by_statement[into])

@@ -1,0 +1,37 @@
+"""Deadlines: nobody acts for a player before his time is up, and nobody acts after it (TAB-06)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from services.audit.verify.findings import Check, Finding, Read
+from shared.table import events as table
+from shared.table.state import TableState, open_deadline
+
+SKEW_US = 2_000_000
+"""How far the clock of a table's owner may be ahead of the database's."""
+
+_BOUND_BY_A_CLOCK = (
+    table.BetPlaced,
+    table.BetsTakenBack,
+    table.BetsDone,
+    table.CutChosen,
+    table.SeedRevealed,
+    table.DecisionMade,
+)
+
+
+def check_clock(state: TableState, read: Read, recorded_us: int) -> Iterator[Finding]:
+    """An input against the clock that ran when it came.
+
+    `recorded_us` is when it was recorded, by the database's clock: a second witness for what the
+    owner says of the time. Microseconds since 1970.
+    """
+    deadline = open_deadline(state)
+    if isinstance(read.body, table.ClockExpired):
+        if not deadline or read.body.deadline != deadline or read.body.at < deadline:
+            yield read.finding(Check.CLOCKS, "no clock had run out")
+        elif recorded_us + SKEW_US < deadline:
+            yield read.finding(Check.CLOCKS, "the clock was said to be over before it was")
+    elif isinstance(read.body, _BOUND_BY_A_CLOCK) and deadline and read.body.at > deadline:
+        yield read.finding(Check.CLOCKS, "accepted after its deadline")

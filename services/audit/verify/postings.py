@@ -1,0 +1,140 @@
+"""What the wallet made of a table's money events: each exactly once, with exactly the amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from croupier.wallet.v1 import events_pb2 as wallet
+
+from services.audit.verify.findings import Check, Finding, Read
+from shared.ledger.accounts import (
+    commission_account,
+    escrow_account,
+    house_account,
+    player_account,
+    pot_account,
+)
+from shared.table import events as table
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The transfer that a money event calls for. `legs`: minor units by account, none zero."""
+
+    kind: int
+    legs: Mapping[str, int]
+    hand_id: str = ""
+    buy_in: bool = False
+
+
+def expected_transfer(read: Read) -> Expected | None:
+    """What an event of a table asks of the wallet; None where it moves no money."""
+    table_id = read.event.stream.removeprefix("table/")
+    body = read.body
+    match body:
+        case table.ChipsRequested():
+            return Expected(
+                wallet.TRANSFER_KIND_BUY_IN,
+                _legs(
+                    {
+                        player_account(body.player): -body.amount,
+                        escrow_account(table_id, body.player): body.amount,
+                    }
+                ),
+                buy_in=True,
+            )
+        case table.CashOutRequested():
+            return Expected(
+                wallet.TRANSFER_KIND_CASH_OUT,
+                _legs(
+                    {
+                        escrow_account(table_id, body.player): -body.amount,
+                        player_account(body.player): body.amount,
+                    }
+                ),
+            )
+        case table.HandSettled():
+            return Expected(
+                wallet.TRANSFER_KIND_SETTLEMENT, _settlement(table_id, body), body.hand_id
+            )
+        case table.CommissionTaken():
+            return Expected(
+                wallet.TRANSFER_KIND_COMMISSION,
+                _legs(
+                    {
+                        escrow_account(table_id, body.player): -body.taken,
+                        commission_account(table_id): body.taken,
+                    }
+                ),
+            )
+        case _:
+            return None
+
+
+def _settlement(table_id: str, settled: table.HandSettled) -> dict[str, int]:
+    """Each escrow gets what came back less what was staked; the house is the other side."""
+    legs: dict[str, int] = {pot_account(table_id): settled.pot_change}
+    for line in settled.lines:
+        escrow = escrow_account(table_id, line.player)
+        legs[escrow] = legs.get(escrow, 0) + line.returned - line.stake
+    legs[house_account(table_id)] = -sum(legs.values())
+    return _legs(legs)
+
+
+def _legs(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {account: amount for account, amount in amounts.items() if amount}
+
+
+def check_answer(
+    asked: Read, expected: Expected, currency: str, answers: Sequence[Read]
+) -> Iterator[Finding]:
+    """The wallet's events that name `asked` as their cause, once the wallet has come past it."""
+    posted = [answer for answer in answers if answer.event.type == "TransferPosted"]
+    words = [answer for answer in answers if answer.event.type in ("ChipsFunded", "ChipsRefused")]
+    if expected.buy_in:
+        yield from _check_word(asked, currency, posted, words)
+        if not posted:
+            return
+    if not posted:
+        # A transfer of nothing may be left out.
+        if expected.legs:
+            yield asked.finding(Check.POSTINGS, "the wallet has posted no transfer for this")
+        return
+    for second in posted[1:]:
+        yield second.finding(Check.POSTINGS, "the wallet has posted this a second time")
+    yield from _check_transfer(asked, expected, currency, posted[0])
+
+
+def _check_word(
+    asked: Read, currency: str, posted: Sequence[Read], words: Sequence[Read]
+) -> Iterator[Finding]:
+    """A buy-in is answered once: funded with a transfer or refused without."""
+    if len(words) != 1:
+        yield asked.finding(Check.POSTINGS, f"the wallet has answered this {len(words)} times")
+        return
+    word = words[0]
+    if (word.event.type == "ChipsFunded") != bool(posted):
+        yield word.finding(Check.POSTINGS, "chips are funded with a transfer, and only so")
+    told = (word.body.player, word.body.amount.minor_units, word.body.amount.currency)
+    if told != (asked.body.player, asked.body.amount, currency):
+        yield word.finding(Check.POSTINGS, "other chips were answered than were asked for")
+
+
+def _check_transfer(
+    asked: Read, expected: Expected, currency: str, posted: Read
+) -> Iterator[Finding]:
+    body: wallet.TransferPosted = posted.body
+    if body.transfer_id != str(asked.event.id):
+        yield posted.finding(Check.POSTINGS, "the transfer is not called after its cause")
+    if (body.transfer_kind, body.currency, body.hand_id) != (
+        expected.kind,
+        currency,
+        expected.hand_id,
+    ):
+        yield posted.finding(Check.POSTINGS, "the transfer is of another kind, currency or hand")
+    legs = [(posting.account, posting.minor_units) for posting in body.postings]
+    if sorted(legs) != sorted(expected.legs.items()):
+        yield posted.finding(Check.POSTINGS, "the transfer moves other amounts than were due")
+    if posted.event.recorded_at < asked.event.recorded_at:
+        yield posted.finding(Check.POSTINGS, "posted before it was due")

@@ -1,0 +1,60 @@
+"""The rules run again: each logged input, at its time, gives the logged events (promise 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from services.audit.verify.findings import Check, Finding, Read
+from shared.errors import CroupierError
+from shared.table import events as table
+from shared.table.decide import decide
+from shared.table.evolve import evolve
+from shared.table.state import TableState
+
+
+class LostError(Exception):
+    """After a broken event the table's state is not known any more."""
+
+
+def check_rules(state: TableState, group: Sequence[Read]) -> tuple[TableState, list[Finding]]:
+    """One append (an input and what the table's owner derived from it) on top of `state`.
+
+    Returns the table after it, which is what the log says, whatever the rules say: what is in the
+    log has happened. Raises `LostError` where not even that can be followed.
+    """
+    first = group[0]
+    findings = []
+    logged = tuple(read.body for read in group)
+    try:
+        decided, after = decide(state, first.body)
+    except CroupierError as refusal:
+        findings.append(first.finding(Check.RULES, f"the rules refuse this: {refusal}"))
+    except Exception as fault:
+        findings.append(first.finding(Check.RULES, f"the rules cannot take this: {fault!r}"))
+    else:
+        if decided == logged:
+            return after, findings
+        findings.extend(_difference(group, decided))
+    return _followed(state, group), findings
+
+
+def _difference(group: Sequence[Read], decided: Sequence[table.Event]) -> Iterator[Finding]:
+    """The first event that is not what the rules give."""
+    for read, due in zip(group, decided, strict=False):
+        if read.body != due:
+            yield read.finding(Check.RULES, f"the rules give another {type(due).__name__} here")
+            return
+    if len(decided) > len(group):
+        missing = type(decided[len(group)]).__name__
+        yield group[-1].finding(Check.RULES, f"the rules give {missing} after this")
+    else:
+        yield group[len(decided)].finding(Check.RULES, "the rules give no such event here")
+
+
+def _followed(state: TableState, group: Sequence[Read]) -> TableState:
+    for read in group:
+        try:
+            state = evolve(state, read.body)
+        except Exception as fault:
+            raise LostError(f"{read.event.type} fits no table as it was: {fault!r}") from fault
+    return state
