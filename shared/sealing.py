@@ -1,13 +1,12 @@
 """Secrets in places that may be read: AES-256-GCM, keys derived from a deployment key by HKDF.
 
 Layouts are in docs/shuffle.md. Every sealed field names the deployment key it needs, so that keys
-can be changed: new fields take the first key of a ring, old ones find theirs.
+can be changed: new fields take the ring's current key, old ones find theirs.
 """
 
 from __future__ import annotations
 
 import os
-from base64 import b64decode
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -83,23 +82,6 @@ class Keyring:
 
     def _derived(self, key_id: str, info: bytes) -> bytes:
         return HKDF(SHA256(), KEY_BYTES, salt=None, info=info).derive(self.keys[key_id])
-
-
-def parse_keyring(text: str) -> Keyring:
-    """A ring written `id:base64,id:base64`, the current key first; `ValueError` for anything else.
-
-    The error does not repeat `text`, which holds keys.
-    """
-    keys: dict[str, bytes] = {}
-    for part in text.split(","):
-        key_id, colon, encoded = part.strip().partition(":")
-        if not key_id or not colon or key_id in keys:
-            raise ValueError("keys are written id:base64,id:base64, each id once")
-        try:
-            keys[key_id] = b64decode(encoded, validate=True)
-        except ValueError:
-            raise ValueError(f"key {key_id!r} is not base64") from None
-    return Keyring(next(iter(keys)), keys)
 
 
 def player_audience(player: str) -> str:

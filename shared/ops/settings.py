@@ -107,6 +107,8 @@ class ShuffleSettings(SealingSettings):
     service: ServiceName = "shuffle"
     # Nobody else holds it.
     seed_key: Key
+    # Stands beside every seed.
+    seed_key_id: str = Field(default="s1", pattern=r"^[A-Za-z0-9_-]{1,32}$")
 
 
 class AuditSettings(SealingSettings):
