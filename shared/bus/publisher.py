@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
 
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
+from nats.errors import Error as NatsError
 
 from shared.bus.batch import Batch, encode, headers_of, subject_of
 
@@ -61,7 +63,8 @@ class Publisher:
     async def close(self) -> None:
         """Stops listening for answers."""
         if self._subscription is not None:
-            await self._subscription.unsubscribe()
+            with contextlib.suppress(NatsError):
+                await self._subscription.unsubscribe()
             self._subscription = None
 
     async def _answered(self, message: Msg) -> None:

@@ -34,6 +34,8 @@ BEGIN
             PRIMARY KEY (consumer, stream, version)
         )
     $ddl$, in_schema);
+    EXECUTE format('ALTER TABLE %I.consumer_positions OWNER TO croupier_owner', in_schema);
+    EXECUTE format('ALTER TABLE %I.parked_events OWNER TO croupier_owner', in_schema);
     EXECUTE format('GRANT SELECT, INSERT, UPDATE ON %I.consumer_positions TO %I', in_schema, for_role);
     EXECUTE format(
         'GRANT SELECT, INSERT, UPDATE, DELETE ON %I.parked_events TO %I', in_schema, for_role);

@@ -1,0 +1,1 @@
+"""The relay: committed events, in order, from the log to JetStream."""

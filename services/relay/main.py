@@ -1,0 +1,35 @@
+"""The relay's process: what it is made of, and how it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from services.relay.relay import Relay
+from shared.bus.stream import connect
+from shared.log import PostgresLog, open_pool
+from shared.ops.settings import RelaySettings
+from shared.rpc.server import Server
+
+
+async def serve(settings: RelaySettings, stopping: asyncio.Event) -> None:
+    """Relays until `stopping`. gRPC answers health checks only."""
+    dsn = settings.database_dsn.get_secret_value()
+    async with contextlib.AsyncExitStack() as stack:
+        client = await connect(settings.nats_url.get_secret_value(), settings.node)
+        stack.push_async_callback(client.close)
+        pool = await open_pool(dsn, settings.database_pool_size, settings.node)
+        stack.push_async_callback(pool.close)
+        log = await stack.enter_async_context(PostgresLog(pool))
+        relaying = asyncio.create_task(Relay(log, dsn, client).run(), name="relay")
+        serving = asyncio.create_task(Server(settings).run_until(stopping), name="grpc")
+        try:
+            await asyncio.wait({relaying, serving}, return_when=asyncio.FIRST_COMPLETED)
+            # The relay ends by itself only when it fails.
+            if relaying.done():
+                relaying.result()
+            await serving
+        finally:
+            relaying.cancel()
+            serving.cancel()
+            await asyncio.gather(relaying, serving, return_exceptions=True)
