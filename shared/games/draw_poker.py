@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 from shared.errors import RuleError
 from shared.games import draw_betting as betting
-from shared.games import settings as reading
 from shared.games.draw_betting import Round
-from shared.games.draw_pots import Payout, Rake, showdown, uncontested
+from shared.games.draw_entries import check_bets, entry_of
+from shared.games.draw_pots import Payout, showdown, uncontested
+from shared.games.draw_settings import Settings, settings
 from shared.games.play import (
     Cell,
     Deal,
@@ -35,11 +35,12 @@ from shared.games.play import (
 )
 from shared.games.poker import strength
 
+__all__ = ["check_bets", "settings"]
+
 NAME = "draw_poker"
 VERSION = 1
 WAGERS: tuple[str, ...] = ()  # Entries are not chosen: `Setup.entries` and the common amount.
 
-BOXES = 5
 CARDS = 5
 MOST_EXCHANGED = 3  # DRW-08
 WAGER = "pot"
@@ -56,19 +57,6 @@ SHOE = ShoeRules(
 DEALING, LOOKING = "dealing", "looking"
 BETTING_1, EXCHANGE, DRAWING, BETTING_2 = "betting1", "exchange", "drawing", "betting2"
 SHOWDOWN, OVER = "showdown", "over"
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """`side_pots`: `all_in` (DRW-12). `check_carries` and `tie_carries`: `unplayed_after_exchange`;
-    `newcomers_only`: `half_pot_paid_by` (DRW-10). `min_bet` in minor units, `None`: the ante."""
-
-    side_pots: bool
-    check_carries: bool
-    tie_carries: bool
-    newcomers_only: bool
-    min_bet: int | None
-    rake: Rake
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,67 +91,9 @@ class Hand:
     done: Done | None = None
 
 
-def settings(raw: reading.Raw) -> Settings:
-    """The settings of a draw poker table; `SettingError` names the one at fault."""
-    reading.only(
-        raw,
-        (
-            "all_in",
-            "unplayed_after_exchange",
-            "half_pot_paid_by",
-            "min_bet",
-            "rake_percent",
-            "rake_cap",
-        ),
-    )
-    all_in = reading.word(raw, "all_in", "match_or_fold", ("match_or_fold", "side_pots"))
-    unplayed = reading.word(
-        raw, "unplayed_after_exchange", "all_check", ("all_check", "tie", "both")
-    )
-    payers = reading.word(raw, "half_pot_paid_by", "everyone", ("everyone", "newcomers"))
-    return Settings(
-        side_pots=all_in == "side_pots",
-        check_carries=unplayed != "tie",
-        tie_carries=unplayed != "all_check",
-        newcomers_only=payers == "newcomers",
-        min_bet=reading.whole_or_none(raw, "min_bet", low=1),
-        rake=Rake(
-            reading.ratio(raw, "rake_percent", Fraction(0), most=100),
-            reading.whole_or_none(raw, "rake_cap"),
-        ),
-    )
-
-
 def decks(settings: Settings) -> int:
     """One deck."""
     return 1
-
-
-def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
-    """Raise the first reason, in the order of the hand script, why these players cannot begin."""
-    amounts = [setup.carried_pot, *setup.stacks.values(), *(chips for _, chips in setup.entries)]
-    if setup.ante <= 0 or min(amounts) < 0:
-        raise RuleError("BAD_STAKE", "an amount is not a positive whole number", "stake")
-    if any(not 1 <= box.number <= BOXES for box in setup.boxes):
-        raise RuleError("TOO_MANY_BOXES", f"the table has boxes 1 to {BOXES}", "box")
-    if len({box.owner for box in setup.boxes}) < len(setup.boxes):
-        raise RuleError("TOO_MANY_BOXES", "a player plays one box", "box")
-    for box in setup.boxes:
-        if _entry(setup, box.number) > setup.stacks[box.owner]:
-            raise RuleError(
-                "INSUFFICIENT_CHIPS", f"{box.owner} has {setup.stacks[box.owner]} chips", "stake"
-            )
-
-
-def _entry(setup: Setup, box: int) -> int:
-    """What the box pays into the pot: its own entry, else the common one (DRW-01, DRW-10)."""
-    common = setup.ante if setup.entry == "ante" else half_pot(setup.carried_pot)
-    return dict(setup.entries).get(box, common)
-
-
-def half_pot(carried_pot: int) -> int:
-    """The entry for a pot that stayed unplayed after the exchange, rounded up (DRW-10)."""
-    return (carried_pot + 1) // 2
 
 
 def start(settings: Settings, setup: Setup) -> Hand:
@@ -182,7 +112,7 @@ def start(settings: Settings, setup: Setup) -> Hand:
         min_bet=settings.min_bet or setup.ante,
         carried_pot=setup.carried_pot,
     )
-    chips = tuple(stack - _entry(setup, box) for stack, box in zip(stacks, numbers, strict=True))
+    chips = tuple(stack - entry_of(setup, box) for stack, box in zip(stacks, numbers, strict=True))
     live = (True,) * len(numbers)
     paid = betting.open_round(chips, live, 0, seats.min_bet, settings.side_pots)
     return Hand(seats, DEALING, paid, ((),) * len(numbers))
@@ -250,11 +180,12 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
 
 
 def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
-    """The hand with the values that the last `Show` asked for, in the order of its turns."""
+    """The hand with the values that the last `Show` asked for."""
+    seen = {cell.position: cell for cell in cells}
+    cards = tuple(tuple(seen.get(cell.position, cell) for cell in held) for held in hand.cards)
     if hand.phase == LOOKING:
-        cards = tuple(cells[at : at + CARDS] for at in range(0, len(cells), CARDS))
         return _open_round(hand, BETTING_1, hand.round, cards, 0)
-    return _settle_showdown(hand, cells)
+    return _settle_showdown(hand, cards)
 
 
 def decide(hand: Hand, decision: Decision) -> Hand:
@@ -375,17 +306,17 @@ def _settle_uncontested(hand: Hand) -> Hand:
     return _over(hand, "uncontested", payout, None, "DRW-07")
 
 
-def _settle_showdown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
+def _settle_showdown(hand: Hand, cards: tuple[tuple[Cell, ...], ...]) -> Hand:
     """The hands still in, as they were shown, for the pots that each paid into (DRW-11)."""
     seats = hand.seats
     put = _put(hand)
-    strengths = {
-        seats.by_box.index(seat): strength(known(cells[at * CARDS : (at + 1) * CARDS]))
-        for at, seat in enumerate(_live(hand.round))
-    }
     payout = showdown(
         [put[seat] for seat in seats.by_box],
-        dict(sorted(strengths.items())),
+        {
+            at: strength(known(cards[seat]))
+            for at, seat in enumerate(seats.by_box)
+            if hand.round.live[seat]
+        },
         seats.carried_pot,
         seats.settings.rake,
         seats.settings.tie_carries,

@@ -1,4 +1,4 @@
-"""The pots of draw poker: who wins what, and what of a pot goes back (DRW-07, DRW-10, DRW-11).
+"""The pots of draw poker: who wins what, and what goes back (DRW-07, DRW-10, DRW-11).
 
 Seats are indexes in ascending order of boxes.
 """
@@ -111,14 +111,3 @@ def split(amount: int, ways: int) -> list[int]:
     """Equal parts; odd units one each to the first, those with the lowest boxes (DRW-11)."""
     part, odd = divmod(amount, ways)
     return [part + (at < odd) for at in range(ways)]
-
-
-def in_proportion(pot: int, paid: Mapping[str, int]) -> dict[str, int]:
-    """A pot that goes back to those who paid it (DRW-10): each his part rounded down, the odd units
-    one each in the order of `paid`."""
-    total = sum(paid.values())
-    back = {player: pot * amount // total for player, amount in paid.items()}
-    odd = pot - sum(back.values())
-    for player in list(paid)[:odd]:
-        back[player] += 1
-    return back
