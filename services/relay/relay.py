@@ -1,4 +1,4 @@
-"""All partitions' relays, and what wakes them: pings, and a look at the heads, as pings get lost."""
+"""All partitions' relays, and what wakes them: pings, and looks at the heads."""
 
 from __future__ import annotations
 
