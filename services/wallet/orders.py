@@ -1,0 +1,107 @@
+"""What people ask of the cashier, what becomes of it, and the answer as the log gives it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from uuid import UUID, uuid5
+
+from croupier.wallet.v1 import events_pb2 as wallet_events
+
+from services.wallet import domain
+from services.wallet.domain import Account, Accounts, Transfer
+from shared.events import decode
+from shared.ids import NAMESPACE_CROUPIER
+from shared.ledger.accounts import cashier_account, player_account, wallet_stream
+from shared.log import CommandKey
+from shared.money import Money
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAccount:
+    """An account for the player, in this currency."""
+
+    currency: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deposit:
+    """Money from outside."""
+
+    amount: Money
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """Money to the outside."""
+
+    amount: Money
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What somebody (`key.caller`) asks for `player`."""
+
+    key: CommandKey
+    correlation_id: UUID
+    player: str
+    order: OpenAccount | Deposit | Withdraw
+
+    @property
+    def stream(self) -> str:
+        """The stream that tells of it."""
+        return wallet_stream(self.player)
+
+    @property
+    def transfer_id(self) -> UUID:
+        """The id of the transfer that it brings about: the same whenever it is asked again."""
+        name = f"{self.stream}:{self.key.caller}:{self.key.command_id}"
+        return uuid5(NAMESPACE_CROUPIER, name)
+
+    @property
+    def accounts(self) -> tuple[str, ...]:
+        """The accounts that must be known before it can be decided."""
+        return (player_account(self.player), cashier_account(self.player))
+
+
+@dataclass(frozen=True, slots=True)
+class AccountAnswer:
+    """An account was opened."""
+
+    currency: str
+    opened_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class TransferAnswer:
+    """Money has moved; `balance_after` is what the player held right after it."""
+
+    transfer_id: UUID
+    balance_after: Money
+
+
+def carry_out(accounts: Accounts, command: Command) -> Account | Transfer:
+    """The account or the transfer that a command brings about.
+
+    Raises `CroupierError` where it is refused: ACCOUNT_EXISTS, ACCOUNT_NOT_FOUND, BAD_AMOUNT,
+    BAD_REQUEST, CURRENCY_MISMATCH, INSUFFICIENT_FUNDS.
+    """
+    match command.order:
+        case OpenAccount(currency):
+            return domain.open_account(accounts, command.player, currency)
+        case Deposit(amount, note):
+            return domain.deposit(accounts, command.transfer_id, command.player, amount, note)
+        case Withdraw(amount, note):
+            return domain.withdraw(accounts, command.transfer_id, command.player, amount, note)
+
+
+def answer_in(player: str, event_type: str, payload: bytes) -> AccountAnswer | TransferAnswer:
+    """The answer to the command that brought this event about, however often it is asked."""
+    body = decode(event_type, payload)
+    if isinstance(body, wallet_events.AccountOpened):
+        return AccountAnswer(body.currency, body.at.ToDatetime(UTC))
+    account = player_account(player)
+    balance = next(leg.balance_after for leg in body.postings if leg.account == account)
+    return TransferAnswer(UUID(body.transfer_id), Money(body.currency, balance))

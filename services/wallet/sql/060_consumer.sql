@@ -1,0 +1,1 @@
+SELECT log.create_consumer_tables('wallet', 'croupier_wallet');

@@ -1,0 +1,1 @@
+"""The ledger as all services name it."""
