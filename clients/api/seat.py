@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from croupier.table.v1 import table_pb2 as pb
 
 from clients.api.errors import RefusedError, UnansweredError
 from clients.api.seeds import SeedKeeper
+from clients.api.sight import Sight
 from clients.api.stream import COMMAND_TIMEOUT_S, PlayStream, Watcher
 
 MOST_UNREAD_UPDATES = 256
@@ -52,19 +52,15 @@ class Seat:
     @property
     def seated(self) -> bool:
         """Whether this player has a seat at the table."""
-        return any(seat.player == self.player for seat in self.table.seats)
+        return self.sight().seat is not None
+
+    def sight(self) -> Sight:
+        """What this player sees now."""
+        return Sight(self.player, self.table, self.you)
 
     def now(self) -> datetime:
         """The house's time, as far as can be told from here: deadlines are by this clock."""
         return datetime.now(UTC) + timedelta(seconds=self._clock_ahead_s)
-
-    def options(self, command: str, word: str = "") -> Sequence[pb.Option]:
-        """What this caller may do now: the options of a command (and of one wager or action)."""
-        return [
-            option
-            for option in self.you.options
-            if option.command == command and word in ("", option.word)
-        ]
 
     async def next_update(self) -> pb.Update:
         """The next update, waiting for it.

@@ -12,8 +12,8 @@ from croupier.table.v1.table_pb2 import Command, TableView, Update
 from clients.api import commands
 from clients.api.errors import RefusedError, UnansweredError
 from clients.api.seat import Seat
+from clients.api.sight import Sight
 from clients.api.table import TableClient
-from clients.bots.sight import Sight
 from clients.bots.strategies import Strategy
 
 _REBUY_SHARE = 4
@@ -61,7 +61,7 @@ class Bot:
 
     def next_command(self, seat: Seat, stopping: bool) -> Command | None:
         """What to do now, `None` to wait for something to change."""
-        sight = Sight(seat.player, seat.table, seat.you, self._random)
+        sight = seat.sight()
         if not seat.seated:
             return commands.join() if sight.options("join") and not stopping else None
         cut = sight.options("cut_shoe")
@@ -74,8 +74,7 @@ class Bot:
             if decision is not None:
                 return decision
         if stopping:
-            mine = next(one for one in seat.table.seats if one.player == seat.player)
-            return None if mine.leaving else commands.leave()
+            return commands.leave() if sight.options("leave") else None
         return self._chips(sight) or self._bets(sight)
 
     def _chips(self, sight: Sight) -> Command | None:
@@ -86,12 +85,12 @@ class Bot:
         return commands.buy_chips(sight.money(self._buy_in_minor))
 
     def _bets(self, sight: Sight) -> Command | None:
-        mine = next(one for one in sight.table.seats if one.player == sight.player)
-        if mine.done_betting or not sight.options("done_betting"):
+        if not sight.options("done_betting") or not self._may_bet(sight.table):
             return None
-        if not self._may_bet(sight.table):
-            return None
-        return self._strategy.bet(sight) or commands.done_betting()
+        bet = self._strategy.bet(sight)
+        if bet is not None:
+            return bet
+        return commands.done_betting() if sight.staked() else None
 
     async def _do(self, seat: Seat, command: Command) -> bool:
         try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from random import Random
 
 from croupier.table.v1.table_pb2 import Command, DoneBetting, Option
 
 from clients.api import commands
-from clients.bots.sight import Sight
+from clients.api.sight import Sight
 
 _UNKNOWN_BOX = 999
 _CHORES = frozenset({"pledge_seed", "reveal_seed"})
@@ -16,25 +17,27 @@ _CHORES = frozenset({"pledge_seed", "reveal_seed"})
 class RandomLegal:
     """A strategy for every game that takes any bet and any decision it is offered."""
 
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
     def bet(self, sight: Sight) -> Command | None:
         offered = sight.options("place_bet")
-        if not offered or (sight.staked() and sight.random.random() < 0.5):
+        if not offered or (sight.staked() and self._random.random() < 0.5):
             return None
-        return legal(sight, sight.random.choice(offered))
+        return legal(sight, self._random.choice(offered), self._random)
 
     def decide(self, sight: Sight, due: Sequence[Option]) -> Command | None:
-        return legal(sight, sight.random.choice(due))
+        return legal(sight, self._random.choice(due), self._random)
 
 
-def any_legal(sight: Sight) -> Command | None:
+def any_legal(sight: Sight, random: Random) -> Command | None:
     """One of the things the view offers, whichever; `None` where it offers nothing."""
     offered = [option for option in sight.you.options if option.command not in _CHORES]
-    return legal(sight, sight.random.choice(offered)) if offered else None
+    return legal(sight, random.choice(offered), random) if offered else None
 
 
-def legal(sight: Sight, option: Option) -> Command:
+def legal(sight: Sight, option: Option, random: Random) -> Command:
     """A command within an option's bounds."""
-    random = sight.random
     amount = sight.money(random.randint(option.minimum, max(option.minimum, option.maximum)))
     match option.command:
         case "join":
@@ -42,14 +45,13 @@ def legal(sight: Sight, option: Option) -> Command:
         case "leave":
             return commands.leave()
         case "sit_out":
-            sitting = {seat.player for seat in sight.table.seats if seat.sitting_out}
-            return commands.sit_out(sight.player not in sitting)
+            return commands.sit_out(not (sight.seat and sight.seat.sitting_out))
         case "buy_chips":
             return commands.buy_chips(amount)
         case "cash_out":
             return commands.cash_out(amount if amount.minor_units else None)
         case "place_bet":
-            return commands.place_bet(option.box, option.word, amount)
+            return sight.bet(option, amount.minor_units)
         case "take_back_bets":
             return commands.take_back_bets(option.box)
         case "admit_bettor":
@@ -59,12 +61,11 @@ def legal(sight: Sight, option: Option) -> Command:
         case "cut_shoe":
             return commands.cut_shoe(random.choice((0, amount.minor_units)))
         case "decide":
-            return _decision(sight, option)
+            return _decision(sight, option, random)
     raise ValueError(f"no such command: {option.command!r}")
 
 
-def _decision(sight: Sight, option: Option) -> Command:
-    random = sight.random
+def _decision(sight: Sight, option: Option, random: Random) -> Command:
     positions: list[int] = []
     if option.counts:
         held = [position for position, _ in sight.placed_cards(f"box{option.box}")]
@@ -86,12 +87,12 @@ def _decision(sight: Sight, option: Option) -> Command:
     )
 
 
-def any_illegal(sight: Sight) -> Command:
+def any_illegal(sight: Sight, random: Random) -> Command:
     """A command that must be refused in the state that `sight` shows."""
     wrong: list[Command] = [
-        commands.place_bet(_UNKNOWN_BOX, _wager(sight), sight.money(100)),
+        commands.place_bet(_UNKNOWN_BOX, _wager(sight, random), sight.money(100)),
         commands.place_bet(1, "no_such_wager", sight.money(100)),
-        commands.place_bet(1, _wager(sight), sight.money(-100)),
+        commands.place_bet(1, _wager(sight, random), sight.money(-100)),
         commands.buy_chips(sight.money(0)),
         commands.decide(_UNKNOWN_BOX, "fold"),
         commands.decide(1, "no_such_word"),
@@ -104,11 +105,10 @@ def any_illegal(sight: Sight) -> Command:
     ]
     if not sight.options("cut_shoe"):
         wrong.append(commands.cut_shoe(26))
-    seated = any(seat.player == sight.player for seat in sight.table.seats)
-    wrong.append(commands.join() if seated else commands.leave())
-    return sight.random.choice(wrong)
+    wrong.append(commands.join() if sight.seat else commands.leave())
+    return random.choice(wrong)
 
 
-def _wager(sight: Sight) -> str:
+def _wager(sight: Sight, random: Random) -> str:
     words = [option.word for option in sight.options("place_bet")]
-    return sight.random.choice(words) if words else "ante"
+    return random.choice(words) if words else "ante"

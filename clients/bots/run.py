@@ -155,10 +155,11 @@ class _Run:
                 await self._deposit(who.subject, currency)
                 connection = await stack.enter_async_context(self._house.connect("table", who))
                 client = await stack.enter_async_context(TableClient(connection, who.subject))
+                dice = Random(self._random.getrandbits(64))
                 bot = Bot(
                     client=client,
-                    strategy=STRATEGIES[game](),
-                    random=Random(self._random.getrandbits(64)),
+                    strategy=STRATEGIES[game](dice),
+                    random=dice,
                     buy_in_minor=BUY_IN_MINOR,
                     may_bet=self._quota.may_bet,
                     top_up=self._deposit,

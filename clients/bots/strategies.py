@@ -7,11 +7,13 @@ never says what the view does not offer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from random import Random
 from typing import Protocol
 
 from croupier.table.v1.table_pb2 import Command, Option
 
 from clients.api import commands
+from clients.api.sight import Sight
 from clients.bots.hand_reading import (
     ACE,
     Made,
@@ -21,7 +23,6 @@ from clients.bots.hand_reading import (
     made,
     matched,
 )
-from clients.bots.sight import Sight, round_stake
 from shared.cards import Card
 
 _FULL_SHARE = 40
@@ -43,13 +44,16 @@ class Strategy(Protocol):
 class Baccarat:
     """Banker and player about evenly, a small tie now and then."""
 
+    def __init__(self, random: Random) -> None:
+        self._random = random
+
     def bet(self, sight: Sight) -> Command | None:
         staked = sight.staked()
         if staked:
-            if sight.staked("tie") or sight.random.random() > 0.1:
+            if sight.staked("tie") or self._random.random() > 0.1:
                 return None
-            return _stake(sight, "tie")
-        return _stake(sight, sight.random.choice(("player", "banker")))
+            return _stake(sight, self._random, "tie")
+        return _stake(sight, self._random, self._random.choice(("player", "banker")))
 
     def decide(self, sight: Sight, due: Sequence[Option]) -> Command | None:
         return None
@@ -58,18 +62,19 @@ class Baccarat:
 class OneBox:
     """A first stake on one box a hand; what follows is the game's own."""
 
-    def __init__(self, wager: str) -> None:
+    def __init__(self, wager: str, random: Random) -> None:
         self._wager = wager
+        self._random = random
 
     def bet(self, sight: Sight) -> Command | None:
-        return None if sight.staked() else _stake(sight, self._wager)
+        return None if sight.staked() else _stake(sight, self._random, self._wager)
 
 
 class Battle(OneBox):
     """Fights while the next card wins often enough, as if it were the last."""
 
-    def __init__(self) -> None:
-        super().__init__("stake")
+    def __init__(self, random: Random) -> None:
+        super().__init__("stake", random)
 
     def decide(self, sight: Sight, due: Sequence[Option]) -> Command | None:
         box = due[0].box
@@ -84,8 +89,8 @@ class Battle(OneBox):
 class CasinoHoldem(OneBox):
     """Folds little: low cards without a pair or a draw."""
 
-    def __init__(self) -> None:
-        super().__init__("ante")
+    def __init__(self, random: Random) -> None:
+        super().__init__("ante", random)
 
     def decide(self, sight: Sight, due: Sequence[Option]) -> Command | None:
         hole = sight.cards(f"box{due[0].box}")
@@ -104,8 +109,8 @@ class CasinoHoldem(OneBox):
 class OasisPoker(OneBox):
     """Bets on a pair or better and on ace-king with help, exchanges one card of a good draw."""
 
-    def __init__(self) -> None:
-        super().__init__("ante")
+    def __init__(self, random: Random) -> None:
+        super().__init__("ante", random)
 
     def decide(self, sight: Sight, due: Sequence[Option]) -> Command | None:
         by_word = {option.word: option for option in due}
@@ -132,8 +137,8 @@ class OasisPoker(OneBox):
 class DrawPoker(OneBox):
     """Bets a good pair or better, calls with a pair, draws to what it has."""
 
-    def __init__(self) -> None:
-        super().__init__("ante")
+    def __init__(self, random: Random) -> None:
+        super().__init__("ante", random)
 
     def bet(self, sight: Sight) -> Command | None:
         if sight.staked():
@@ -152,7 +157,7 @@ class DrawPoker(OneBox):
         pair = max((card.rank for card in matched(cards)), default=0)
         strong = holds >= Made.TWO_PAIR or (holds == Made.PAIR and pair >= ACE - 3)
         if strong:
-            for word in ("raise", "bet") if sight.random.random() < 0.3 else ("bet",):
+            for word in ("raise", "bet") if self._random.random() < 0.3 else ("bet",):
                 if word in by_word:
                     least = by_word[word].minimum
                     return commands.decide(box, word, amount=sight.money(least))
@@ -160,28 +165,40 @@ class DrawPoker(OneBox):
         return _first(due, *words)
 
 
-STRATEGIES: Mapping[str, Callable[[], Strategy]] = {
+STRATEGIES: Mapping[str, Callable[[Random], Strategy]] = {
     "baccarat": Baccarat,
     "battle": Battle,
     "casino_holdem": CasinoHoldem,
     "oasis_poker": OasisPoker,
     "draw_poker": DrawPoker,
 }
-"""A strategy for each game, by the game's name."""
+"""A strategy for each game, by the game's name; made with the dice it throws."""
 
 
-def _stake(sight: Sight, wager: str) -> Command | None:
-    """A stake on the wager, on the box that goes with one's seat, else on any that is offered."""
+def _stake(sight: Sight, random: Random, wager: str) -> Command | None:
+    """A stake on the wager, where it is offered."""
     offered = sight.options("place_bet", wager)
     if not offered:
         return None
-    own_box = sight.place_in_row() + 1
-    option = next((one for one in offered if one.box == own_box), None)
-    if option is None:
-        option = sight.random.choice(offered)
+    own_box = sight.free_box()
+    option = next((one for one in offered if one.box in (0, own_box)), offered[0])
     most = max(option.minimum, min(option.maximum, sight.you.free_chips.minor_units // _FULL_SHARE))
-    wanted = sight.random.randint(option.minimum, most)
+    wanted = random.randint(option.minimum, most)
     return sight.bet(option, round_stake(wanted, option.minimum, most))
+
+
+def round_stake(wanted: int, minimum: int, maximum: int) -> int:
+    """A stake near `wanted` within the bounds, in whole units where there is room for one.
+
+    Tables refuse stakes of which a commission or price is no whole minor unit; multiples of 100,
+    else of 20 or 5, suit the usual percentages and prices.
+    """
+    for step in (100, 20, 5, 1):
+        lowest = -(-minimum // step) * step
+        highest = maximum // step * step
+        if 0 < lowest <= highest:
+            return max(lowest, min(highest, wanted // step * step))
+    return minimum
 
 
 def _first(due: Sequence[Option], *words: str) -> Command | None:

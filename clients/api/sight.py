@@ -1,14 +1,13 @@
-"""What a bot looks at before it does something."""
+"""What a player looks at before doing something."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from random import Random
 from typing import Any
 
-from croupier.table.v1.table_pb2 import Command, Option, PlayerView, TableView
+from croupier.table.v1.table_pb2 import Command, Option, PlayerView, SeatView, TableView
 from croupier.type.v1.money_pb2 import Money
 
 from clients.api import commands
@@ -17,12 +16,11 @@ from shared.cards import Card, parse_card
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """A table as one of its players sees it, and the dice he throws."""
+    """A table as one of its players sees it."""
 
     player: str
     table: TableView
     you: PlayerView
-    random: Random
 
     @property
     def game(self) -> str:
@@ -41,6 +39,11 @@ class Sight:
             for option in self.you.options
             if option.command == command and word in ("", option.word)
         ]
+
+    @property
+    def seat(self) -> SeatView | None:
+        """This player's seat, `None` where he has none."""
+        return next((seat for seat in self.table.seats if seat.player == self.player), None)
 
     def place_in_row(self) -> int:
         """This player's place among those seated, from 0."""
@@ -74,20 +77,15 @@ class Sight:
         """An amount in the table's currency."""
         return Money(currency=self.table.table.currency, minor_units=minor_units)
 
+    def free_box(self) -> int:
+        """The box that goes with one's place in the row, else the lowest that nobody else owns."""
+        taken = {box.box for box in self.table.boxes if box.owner != self.player}
+        boxes = range(1, max(self.table.table.seats, 1) + 1)
+        own = self.place_in_row() + 1
+        free = [box for box in boxes if box not in taken]
+        return own if own in free or not free else free[0]
+
     def bet(self, option: Option, stake: int, blind: bool = False) -> Command:
-        """The bet that a `place_bet` option offers."""
-        return commands.place_bet(option.box, option.word, self.money(stake), blind)
-
-
-def round_stake(wanted: int, minimum: int, maximum: int) -> int:
-    """A stake near `wanted` within the bounds, in whole units where there is room for one.
-
-    Tables refuse stakes of which a commission or price is no whole minor unit; multiples of 100,
-    else of 20 or 5, suit the usual percentages and prices.
-    """
-    for step in (100, 20, 5, 1):
-        lowest = -(-minimum // step) * step
-        highest = maximum // step * step
-        if 0 < lowest <= highest:
-            return max(lowest, min(highest, wanted // step * step))
-    return minimum
+        """The bet that a `place_bet` option offers; one of any box takes `free_box`."""
+        box = option.box or self.free_box()
+        return commands.place_bet(box, option.word, self.money(stake), blind)
