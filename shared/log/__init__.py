@@ -1,6 +1,7 @@
 """The event log: docs/event-log.md."""
 
 from shared.ids import event_id
+from shared.log.chain import ChainFault, ChainReport, FaultKind, verify_chain
 from shared.log.faults import is_infrastructure
 from shared.log.hashing import block_head, event_hash, genesis
 from shared.log.memory import MemoryLog
@@ -37,10 +38,13 @@ __all__ = [
     "Append",
     "Appended",
     "Block",
+    "ChainFault",
+    "ChainReport",
     "CommandKey",
     "CommandRecord",
     "Connection",
     "EventLog",
+    "FaultKind",
     "Head",
     "LogDivergedError",
     "LogOverloadedError",
@@ -66,4 +70,5 @@ __all__ = [
     "read_partition_on",
     "read_stream_on",
     "stream_versions",
+    "verify_chain",
 ]

@@ -2,7 +2,7 @@
 CREATE TABLE log.blocks (
     partition       text COLLATE "C" NOT NULL,
     first_position  bigint NOT NULL CHECK (first_position > 0),
-    count           integer NOT NULL CHECK (count > 0),
+    count           integer NOT NULL CHECK (count BETWEEN 1 AND 1000),
     append_id       uuid NOT NULL UNIQUE,
     recorded_at     timestamptz NOT NULL,
     head            bytea NOT NULL CHECK (octet_length(head) = 32),

@@ -109,7 +109,7 @@ BEGIN
          ORDER BY i
     LOOP
         event_offsets[it.n] := before;
-        IF event_counts[it.n] < 1
+        IF event_counts[it.n] NOT BETWEEN 1 AND 1000
             OR octet_length(event_hashes[it.n]) <> 32 * event_counts[it.n]
             OR expected_versions[it.n] < 0
         THEN

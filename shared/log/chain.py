@@ -1,0 +1,142 @@
+"""Checks that a partition is what it says of itself (docs/event-log.md, "The chain")."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from shared.log.hashing import block_head, event_hash, genesis
+from shared.log.types import MAX_APPEND_EVENTS, MAX_READ_EVENTS, Block, EventLog, RecordedEvent
+
+MAX_FAULTS = 100
+_PAGE_BLOCKS = 200
+
+
+class FaultKind(Enum):
+    """What a part of the chain contradicts."""
+
+    EVENT = "event"
+    """The event at this position is not the one that its hash was made of."""
+    MISSING = "missing"
+    """There is no event at this position."""
+    BLOCK = "block"
+    """The block that begins at this position does not follow from the one before and its events."""
+    HEAD = "head"
+    """The partition's head, at this position, is not where its blocks lead."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainFault:
+    """One contradiction."""
+
+    kind: FaultKind
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChainReport:
+    """What was looked at, whole blocks, and what is wrong with it (at most `MAX_FAULTS`).
+
+    `head` is the chain's hash at `last_position`, to compare with a checkpoint: without one, a
+    chain that was cut short or computed anew looks like any other.
+    """
+
+    partition: str
+    first_position: int
+    last_position: int
+    head: bytes
+    faults: tuple[ChainFault, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.faults
+
+
+async def verify_chain(
+    log: EventLog, partition: str, from_position: int = 1, to_position: int | None = None
+) -> ChainReport:
+    """Checks the blocks that hold `from_position` to `to_position` (None: to the head).
+
+    What lies before is taken as it is. Each fault is named once, as closely as can be: an event
+    that contradicts its own hash by its position, else the block by its first.
+    """
+    head = (await log.heads()).get(partition)
+    if head is None:
+        raise ValueError(f"there is no partition {partition!r}")
+    last_wanted = head.position if to_position is None else min(to_position, head.position)
+    previous, after = await _before(log, partition, from_position)
+    first_position = after + 1
+    faults: list[ChainFault] = []
+    async for block, events in _blocks(log, partition, after, last_wanted):
+        faults += _faults_of(block, events, previous, after)
+        previous, after = block.head, block.last_position
+        if len(faults) >= MAX_FAULTS:
+            break
+    else:
+        if to_position is None and (after, previous) != (head.position, head.hash):
+            faults.append(ChainFault(FaultKind.HEAD, head.position))
+    return ChainReport(partition, first_position, after, previous, tuple(faults[:MAX_FAULTS]))
+
+
+async def _before(log: EventLog, partition: str, from_position: int) -> tuple[bytes, int]:
+    """The head and last position of the block before the one that holds `from_position`."""
+    if from_position <= 1:
+        return genesis(partition), 0
+    start = max(0, from_position - 1 - 2 * MAX_APPEND_EVENTS)
+    blocks = await log.read_blocks(partition, start, 2 * MAX_APPEND_EVENTS + 1)
+    earlier = [block for block in blocks if block.last_position < from_position]
+    if not earlier:
+        return genesis(partition), 0
+    return earlier[-1].head, earlier[-1].last_position
+
+
+async def _blocks(
+    log: EventLog, partition: str, after: int, last_wanted: int
+) -> AsyncIterator[tuple[Block, list[RecordedEvent]]]:
+    """The blocks behind `after` that begin at `last_wanted` or before, each with its events."""
+    while after < last_wanted:
+        blocks = await log.read_blocks(partition, after, _PAGE_BLOCKS)
+        if not blocks or blocks[0].first_position > last_wanted:
+            return
+        first = blocks[0].first_position
+        page = [
+            block
+            for block in blocks
+            if block.first_position <= last_wanted and block.last_position - first < MAX_READ_EVENTS
+        ]
+        found = await log.read_partition(partition, first - 1, page[-1].last_position - first + 1)
+        by_position = {event.position: event for event in found}
+        for block in page:
+            wanted = range(block.first_position, block.last_position + 1)
+            yield block, [by_position[at] for at in wanted if at in by_position]
+        after = page[-1].last_position
+
+
+def _faults_of(
+    block: Block, events: Sequence[RecordedEvent], previous: bytes, after: int
+) -> list[ChainFault]:
+    by_position = {event.position: event for event in events}
+    faults: list[ChainFault] = []
+    for position in range(block.first_position, block.last_position + 1):
+        event = by_position.get(position)
+        if event is None:
+            faults.append(ChainFault(FaultKind.MISSING, position))
+        elif (
+            event.hash != event_hash(event.stream, event.version, event)
+            or event.recorded_at != block.recorded_at
+        ):
+            faults.append(ChainFault(FaultKind.EVENT, position))
+    if faults:
+        return faults
+    computed = block_head(
+        previous,
+        block.partition,
+        block.first_position,
+        block.recorded_at,
+        b"".join(event.hash for event in events),
+    )
+    if block.first_position != after + 1 or computed != block.head:
+        return [ChainFault(FaultKind.BLOCK, block.first_position)]
+    return []
