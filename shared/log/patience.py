@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeAlias, TypeVar
 
 import asyncpg
 
 from shared.log.faults import is_infrastructure
 from shared.log.types import LogUnavailableError
 
-if TYPE_CHECKING:
-    Pool = asyncpg.Pool[asyncpg.Record]
-    PooledConnection = asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
+# In quotes: the classes take parameters in their stubs only.
+Pool: TypeAlias = "asyncpg.Pool[asyncpg.Record]"
+PooledConnection: TypeAlias = "asyncpg.pool.PoolConnectionProxy[asyncpg.Record]"
 
 GIVE_UP_AFTER_S = 10.0
 CALL_TIMEOUT_S = 5.0
