@@ -154,14 +154,16 @@ def _due(hand: Hand, seat: int, options: tuple[Option, ...]) -> Decisions:
 
 def _turns(hand: Hand, seats: range | tuple[int, ...], face: Face) -> tuple[Turn, ...]:
     return tuple(
-        Turn(f"box{hand.seats.boxes[seat]}", cell.position, face)
-        for seat in seats
-        for cell in hand.cards[seat]
+        [
+            Turn(f"box{hand.seats.boxes[seat]}", cell.position, face)
+            for seat in seats
+            for cell in hand.cards[seat]
+        ]
     )
 
 
 def _live(now: Round) -> tuple[int, ...]:
-    return tuple(seat for seat, still_in in enumerate(now.live) if still_in)
+    return tuple([seat for seat, still_in in enumerate(now.live) if still_in])
 
 
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
@@ -182,7 +184,7 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
 def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the values that the last `Show` asked for."""
     seen = {cell.position: cell for cell in cells}
-    cards = tuple(tuple(seen.get(cell.position, cell) for cell in held) for held in hand.cards)
+    cards = tuple([tuple([seen.get(cell.position, cell) for cell in held]) for held in hand.cards])
     if hand.phase == LOOKING:
         return _open_round(hand, BETTING_1, hand.round, cards, 0)
     return _settle_showdown(hand, cards)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -89,33 +89,33 @@ def start(settings: Settings, setup: Setup) -> Hand:
 
 def next_step(hand: Hand) -> Step:
     """What the hand waits for."""
-    match hand.phase:
-        case "dealing":
-            return _five_passes(tuple(box.box.number for box in hand.boxes))
-        case "bet" | "final":
-            due = tuple(_due(hand, hand.boxes[at]) for at in _to_decide(hand))
-            return Decisions(hand.phase, due, together=False)
-        case "looking":
-            return Show(_turns(hand.boxes[hand.looked[-1]], Face.OWNER))
-        case "drawing":
-            return Deal(
-                tuple(
-                    Slot(f"box{hand.boxes[at].box.number}", Face.DOWN)
-                    for at in hand.exchanging
-                    for _ in hand.boxes[at].discards
-                )
+    phase = hand.phase
+    if phase in (DECIDING, FINAL):
+        due = tuple([_due(hand, hand.boxes[at]) for at in _to_decide(hand)])
+        return Decisions(phase, due, together=False)
+    if phase == LOOKING:
+        return Show(_turns(hand.boxes[hand.looked[-1]], Face.OWNER))
+    if phase == DEALING:
+        return _five_passes(tuple([box.number for box in hand.boxes]))
+    if phase == DRAWING:
+        return Deal(tuple(Slot(f"box{box.number}", Face.DOWN) for box, _ in _drawn(hand)))
+    if phase == SEEING:
+        return Show(
+            tuple(
+                Turn(f"box{box.number}", box.cells[place].position, Face.OWNER)
+                for box, place in _drawn(hand)
             )
-        case "seeing":
-            return Show(
-                tuple(
-                    Turn(f"box{box.box.number}", box.cells[place].position, Face.OWNER)
-                    for box in (hand.boxes[at] for at in hand.exchanging)
-                    for place in box.discards
-                )
-            )
-        case "revealing":
-            return Show(_revealed(hand))
+        )
+    if phase == REVEALING:
+        return Show(_revealed(hand))
     return _settle(hand)
+
+
+def _drawn(hand: Hand) -> Iterator[tuple[Playing, int]]:
+    """The places that the exchange gives new cards, in its order (OAS-08)."""
+    for at in hand.exchanging:
+        for place in hand.boxes[at].discards:
+            yield hand.boxes[at], place
 
 
 @lru_cache(maxsize=1024)
@@ -126,43 +126,45 @@ def _five_passes(numbers: tuple[int, ...]) -> Deal:
     return Deal(tuple(slot for dealer in dealers for slot in (*one_pass, dealer)))
 
 
-def _to_decide(hand: Hand) -> tuple[int, ...]:
+def _to_decide(hand: Hand) -> list[int]:
     """The boxes that may decide now: one after the other in dealing order, at a table of class
     `vip` or `private` in any order (OAS-05); exchangers in the order of the exchange (OAS-08)."""
     if hand.phase == FINAL:
-        return tuple(at for at in hand.exchanging if hand.boxes[at].word == _EXCHANGE)[:1]
-    due = tuple(at for at, box in enumerate(hand.boxes) if not box.word)
+        return [at for at in hand.exchanging if hand.boxes[at].word == _EXCHANGE][:1]
+    due = [at for at, box in enumerate(hand.boxes) if not box.word]
     return due if hand.settings.any_order else due[:1]
+
+
+_LOOK_OPTION, _FOLD_OPTION = Option(_LOOK), Option(_FOLD)
 
 
 def _due(hand: Hand, box: Playing) -> Due:
     options = []
-    for word in _words(hand, box):
-        if word == _BET:
-            made = _betting(hand, box)
-            if _affords(hand, made.owner, made.owner.bet):
-                insured = _insurable(hand, made)
-                options.append(Option(_BET, price=made.owner.bet, insurance_max=insured))
-        elif word == _EXCHANGE:
-            ante = box.owner.ante
-            prices = {
-                count: hand.settings.price(ante, count)
-                for count in EXCHANGES
-                if count <= _cards_left(hand)
-                and _affords(hand, box.owner, hand.settings.price(ante, count))
-            }
-            if prices:
-                counts, costs = tuple(prices), tuple(prices.values())
-                options.append(Option(_EXCHANGE, counts=counts, prices=costs))
-        else:
-            options.append(Option(word))
-    return Due(box.box.number, box.box.owner, tuple(options))
+    words = _words(hand, box)
+    owner = box.owners
+    if _LOOK in words:
+        options.append(_LOOK_OPTION)
+    if _affords(hand, owner, owner.bet):
+        insured = _insurable(hand, box) if box.looked else ()
+        options.append(Option(_BET, price=owner.bet, insurance_max=insured))
+    options.append(_FOLD_OPTION)
+    if _EXCHANGE in words:
+        left = _cards_left(hand)
+        prices = {
+            count: price
+            for count, price in zip(EXCHANGES, hand.settings.prices_of(owner.ante), strict=True)
+            if count <= left and _affords(hand, owner, price)
+        }
+        if prices:
+            counts, costs = tuple(prices), tuple(prices.values())
+            options.append(Option(_EXCHANGE, counts=counts, prices=costs))
+    return Due(box.number, box.owner, tuple(options))
 
 
 def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
     """What may be decided for the box at all (OAS-04, OAS-07, OAS-08). An open box is looked at
     first, but nobody has to look."""
-    if hand.phase == FINAL or box.box.blind:
+    if hand.phase == FINAL or box.blind:
         return (_BET, _FOLD)
     return (_BET, _FOLD, _EXCHANGE) if box.looked else (_LOOK, _BET, _FOLD)
 
@@ -171,15 +173,15 @@ def _affords(hand: Hand, share: Share, cost: int) -> bool:
     return hand.chips.get(share.player, cost) >= cost
 
 
-def _insurable(hand: Hand, made: Playing) -> tuple[tuple[str, int], ...]:
-    """The greatest insurance of each bettor of a box that bets, as far as his chips go."""
-    limits = insurance_limits(hand.settings, made)
-    most = (
-        (share.player, min(limit, hand.chips.get(share.player, share.bet + limit) - share.bet))
-        for share in made.shares
-        if (limit := limits.get(share.player))
-    )
-    return tuple((player, limit) for player, limit in most if limit > 0)
+def _insurable(hand: Hand, box: Playing) -> tuple[tuple[str, int], ...]:
+    """The greatest insurance of each bettor if the box bets, as far as his chips go."""
+    limits = insurance_limits(hand.settings, _betting(hand, box))
+    if hand.chips:
+        for share in box.shares:
+            if share.player in limits and share.player in hand.chips:
+                left = hand.chips[share.player] - share.bet
+                limits[share.player] = min(limits[share.player], left)
+    return tuple([(player, limit) for player, limit in limits.items() if limit > 0])
 
 
 def _cards_left(hand: Hand) -> int:
@@ -189,39 +191,47 @@ def _cards_left(hand: Hand) -> int:
 
 
 def _turns(box: Playing, face: Face) -> tuple[Turn, ...]:
-    return tuple(Turn(f"box{box.box.number}", cell.position, face) for cell in box.cells)
+    name = f"box{box.number}"
+    return tuple([Turn(name, cell.position, face) for cell in box.cells])
 
 
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the cards that the last `Deal` asked for."""
     if hand.phase == DEALING:
         each = len(hand.boxes) + 1
-        held = tuple(replace(box, cells=cells[at::each]) for at, box in enumerate(hand.boxes))
-        return replace(hand, phase=DECIDING, boxes=held, dealer=cells[each - 1 :: each])
+        held = tuple([box.holding(cells[at::each], False) for at, box in enumerate(hand.boxes)])
+        return Hand(hand.settings, DECIDING, held, hand.chips, cells[each - 1 :: each])
     new = iter(cells)
     after = list(hand.boxes)
     for at in hand.exchanging:
         mine = list(after[at].cells)
         for place in after[at].discards:
             mine[place] = next(new)
-        after[at] = replace(after[at], cells=tuple(mine))
-    return replace(hand, phase=SEEING, boxes=tuple(after))
+        after[at] = after[at].holding(tuple(mine), True)
+    return _next(hand, SEEING, tuple(after))
 
 
 def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the values that the last `Show` asked for."""
     seen = {cell.position: cell for cell in cells}
-    after = tuple(
-        replace(box, cells=tuple(seen.get(cell.position, cell) for cell in box.cells))
-        for box in hand.boxes
-    )
     if hand.phase == LOOKING:
-        after = _with(after, hand.looked[-1], replace(after[hand.looked[-1]], looked=True))
-        return replace(hand, phase=DECIDING, boxes=after)
+        at = hand.looked[-1]
+        looking = hand.boxes[at].holding(_seen(hand.boxes[at].cells, seen), True)
+        return _next(hand, DECIDING, _with(hand.boxes, at, looking))
+    after = tuple([box.holding(_seen(box.cells, seen), box.looked) for box in hand.boxes])
     if hand.phase == SEEING:
-        return replace(hand, phase=FINAL, boxes=after)
-    dealer = tuple(seen.get(cell.position, cell) for cell in hand.dealer)
-    return replace(hand, phase=OVER, boxes=after, dealer=dealer)
+        return _next(hand, FINAL, after)
+    dealer = _seen(hand.dealer, seen)
+    return Hand(hand.settings, OVER, after, hand.chips, dealer, hand.looked, hand.exchanging)
+
+
+def _seen(held: tuple[Cell, ...], seen: Mapping[int, Cell]) -> tuple[Cell, ...]:
+    return tuple([seen.get(cell.position, cell) for cell in held])
+
+
+def _next(hand: Hand, phase: str, boxes: tuple[Playing, ...]) -> Hand:
+    """The hand in its next phase. (Written out: `replace` would cost much of a hand's time.)"""
+    return Hand(hand.settings, phase, boxes, hand.chips, hand.dealer, hand.looked, hand.exchanging)
 
 
 def decide(hand: Hand, decision: Decision) -> Hand:
@@ -230,7 +240,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     if hand.phase not in (DECIDING, FINAL):
         raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
     for at in _to_decide(hand):
-        if hand.boxes[at].box.number == decision.box:
+        if hand.boxes[at].number == decision.box:
             break
     else:
         raise RuleError("NOT_YOUR_TURN", f"it is not the turn of box {decision.box}", "box")
@@ -238,13 +248,14 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     if decision.do not in _words(hand, box):
         raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "do")
     if decision.do == _LOOK:
-        return replace(hand, phase=LOOKING, looked=(*hand.looked, at))
+        looked = (*hand.looked, at)
+        return Hand(hand.settings, LOOKING, hand.boxes, hand.chips, hand.dealer, looked)
     if decision.do == _EXCHANGE:
         return _exchange(hand, at, decision)
     if decision.do == _BET:
         return _bet(hand, at, decision)
     _refuse_insurance(decision)
-    return _decided(hand, at, replace(box, word=_FOLD), {})
+    return _decided(hand, at, box.decided(_FOLD, box.shares, box.discards), {})
 
 
 def default(hand: Hand, box: int) -> Decision:
@@ -263,21 +274,28 @@ def _exchange(hand: Hand, at: int, decision: Decision) -> Hand:
     if len(named) > _cards_left(hand):
         raise RuleError("NOT_ENOUGH_CARDS", "fewer cards are left of the 52", "cards")
     _refuse_insurance(decision)
-    costs = {share.player: hand.settings.price(share.ante, len(named)) for share in box.shares}
+    count = EXCHANGES.index(len(named))
+    costs = {share.player: hand.settings.prices_of(share.ante)[count] for share in box.shares}
     shares = tuple(
         replace(share, price=costs[share.player]) if share.in_play else share
         for share in _paying(hand, box, costs)
     )
     places = tuple(held.index(card) for card in named)
-    after = replace(box, word=_EXCHANGE, shares=shares, discards=places)
-    return _decided(hand, at, after, costs)
+    return _decided(hand, at, box.decided(_EXCHANGE, shares, places), costs)
 
 
 def _bet(hand: Hand, at: int, decision: Decision) -> Hand:
     """Twice the antes, and with it the insurance (OAS-07, OAS-14)."""
     after = _betting(hand, hand.boxes[at])
-    insured = dict(decision.insurance)
-    limits = insurance_limits(hand.settings, after) if insured else {}
+    if decision.insurance:
+        after = _insured(hand, after, dict(decision.insurance))
+    costs = {share.player: share.bet + share.insurance for share in after.shares}
+    return _decided(hand, at, after, costs)
+
+
+def _insured(hand: Hand, box: Playing, insured: Mapping[str, int]) -> Playing:
+    """The betting box with its bettors' insurance (OAS-14)."""
+    limits = insurance_limits(hand.settings, box)
     for player in insured:
         if player not in limits:
             raise RuleError("INSURANCE_NOT_ALLOWED", f"{player} cannot insure", "insurance")
@@ -289,25 +307,23 @@ def _bet(hand: Hand, at: int, decision: Decision) -> Hand:
             raise RuleError(
                 "INSURANCE_ABOVE_LIMIT", f"{player} may insure {limits[player]}", "insurance"
             )
-    shares = tuple(
-        replace(share, insurance=insured[share.player]) if share.player in insured else share
-        for share in after.shares
-    )
-    costs = {share.player: share.bet + share.insurance for share in shares}
-    return _decided(hand, at, replace(after, shares=shares), costs)
+    shares = (replace(share, insurance=insured.get(share.player, 0)) for share in box.shares)
+    return box.decided(box.word, tuple(shares), box.discards)
 
 
 def _betting(hand: Hand, box: Playing) -> Playing:
     """The box with its bets made."""
-    costs = {share.player: share.bet for share in box.shares}
-    return replace(box, word=_BET, shares=_paying(hand, box, costs))
+    costs = {share.player: share.bet for share in box.shares} if hand.chips else {}
+    return box.decided(_BET, _paying(hand, box, costs), box.discards)
 
 
 def _paying(hand: Hand, box: Playing, costs: Mapping[str, int]) -> tuple[Share, ...]:
     """The shares of those who pay: a further bettor who cannot folds his (OAS-07)."""
+    if not hand.chips:
+        return box.shares
     return tuple(
         share
-        if share.player == box.box.owner or _affords(hand, share, costs[share.player])
+        if share.player == box.owner or _affords(hand, share, costs[share.player])
         else replace(share, in_play=False)
         for share in box.shares
     )
@@ -328,7 +344,9 @@ def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Han
             if chips[share.player] < 0:
                 raise RuleError("INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "do")
     after = _with(hand.boxes, at, box)
-    decided = replace(hand, boxes=after, chips=chips)
+    decided = Hand(
+        hand.settings, hand.phase, after, chips, hand.dealer, hand.looked, hand.exchanging
+    )
     if hand.phase == FINAL:
         return decided if any(box.word == _EXCHANGE for box in after) else _last(decided)
     if not all(box.word for box in after):
@@ -344,8 +362,7 @@ def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Han
 
 def _last(hand: Hand) -> Hand:
     """All decisions are made: what must be turned up is, then the hand is settled."""
-    over = replace(hand, phase=REVEALING)
-    return over if _revealed(over) else replace(over, phase=OVER)
+    return _next(hand, REVEALING if _revealed(hand) else OVER, hand.boxes)
 
 
 def _revealed(hand: Hand) -> tuple[Turn, ...]:
@@ -370,7 +387,7 @@ def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
     discarded one."""
     laid = {"dealer": hand.dealer}
     for box in hand.boxes:
-        laid[f"box{box.box.number}"] = box.cells
+        laid[f"box{box.number}"] = box.cells
     return laid
 
 

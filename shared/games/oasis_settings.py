@@ -55,13 +55,13 @@ _MOST_BOXES = 9  # 5 cards a box and to the dealer, of 52
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Amounts in minor units. `any_order`: table class `vip` or `private` (OAS-05); `prices` in
-    antes by the number of cards (OAS-07); `insurance_from`: the least hand that is insured."""
+    antes, in step with `EXCHANGES` (OAS-07); `insurance_from`: the least hand that is insured."""
 
     limits: reading.Limits
     boxes: int
     bettors_per_box: int
     any_order: bool
-    prices: Mapping[int, Fraction]
+    prices: tuple[Fraction, ...]
     bet_table: Odds
     bonus_table: Odds
     bonus_min: int | None
@@ -69,16 +69,13 @@ class Settings:
     insurance_from: Strength
     insurance_back_when_beaten: bool
 
-    def price(self, ante: int, cards: int) -> int:
-        """What an exchange of so many cards costs a bettor with this ante (OAS-07)."""
-        price = self.prices[cards]
-        return ante * price.numerator // price.denominator
+    def prices_of(self, ante: int) -> tuple[int, ...]:
+        """What the exchanges cost a bettor with this ante, in step with `EXCHANGES` (OAS-07)."""
+        return tuple([ante * price.numerator // price.denominator for price in self.prices])
 
     def divisible(self, ante: int) -> bool:
         """Whether every price of the table is whole minor units of this ante (OAS-07)."""
-        return all(
-            ante * price.numerator % price.denominator == 0 for price in self.prices.values()
-        )
+        return all(ante * price.numerator % price.denominator == 0 for price in self.prices)
 
 
 def settings(raw: reading.Raw) -> Settings:
@@ -118,7 +115,7 @@ def settings(raw: reading.Raw) -> Settings:
     )
 
 
-def _exchange_price(raw: reading.Raw) -> dict[int, Fraction]:
+def _exchange_price(raw: reading.Raw) -> tuple[Fraction, ...]:
     """A preset by its name, or a table of prices by the number of cards."""
     given = raw.get("exchange_price", "sheet")
     preset = "sheet"
@@ -127,7 +124,7 @@ def _exchange_price(raw: reading.Raw) -> dict[int, Fraction]:
         raw = {}
     prices = dict(zip(map(str, EXCHANGES), map(Fraction, _PRICES[preset]), strict=True))
     read = reading.ratios(raw, "exchange_price", prices, tuple(prices))
-    return {int(cards): price for cards, price in read.items()}
+    return tuple(read[cards] for cards in prices)
 
 
 def _bet_table(raw: reading.Raw) -> Odds:

@@ -38,7 +38,9 @@ class Playing:
     """A box in a hand. `word`: what was decided last, empty before; `looked`: its owner has seen
     the cards; `discards`: the places in the hand that an exchange gives new cards."""
 
-    box: Box
+    number: int
+    owner: str
+    blind: bool
     shares: tuple[Share, ...]
     cells: tuple[Cell, ...] = ()
     looked: bool = False
@@ -46,9 +48,31 @@ class Playing:
     discards: tuple[int, ...] = ()
 
     @property
-    def owner(self) -> Share:
+    def owners(self) -> Share:
         """The share of the one who decides (TAB-02)."""
-        return next(share for share in self.shares if share.player == self.box.owner)
+        for share in self.shares:
+            if share.player == self.owner:
+                return share
+        raise AssertionError("the owner of a box has a stake on it")
+
+    def holding(self, cells: tuple[Cell, ...], looked: bool) -> Playing:
+        """The box with these cards. (Written out, as `decided`: `replace` costs a hand's time.)"""
+        return Playing(
+            self.number,
+            self.owner,
+            self.blind,
+            self.shares,
+            cells,
+            looked,
+            self.word,
+            self.discards,
+        )
+
+    def decided(self, word: str, shares: tuple[Share, ...], discards: tuple[int, ...]) -> Playing:
+        """The box after a decision."""
+        return Playing(
+            self.number, self.owner, self.blind, shares, self.cells, self.looked, word, discards
+        )
 
     def strength(self) -> Strength | None:
         """The strength of the hand as it lies, `None` where a card of it was shown to nobody."""
@@ -64,7 +88,7 @@ def playing(box: Box) -> Playing:
         sums = antes if wager == "ante" else bonuses
         sums[player] = sums.get(player, 0) + stake
     shares = (Share(player, ante, bonuses.get(player, 0)) for player, ante in antes.items())
-    return Playing(box, tuple(shares))
+    return Playing(box.number, box.owner, box.blind, tuple(shares))
 
 
 def caps(settings: Settings, box: Playing) -> dict[str, int | None]:
@@ -76,11 +100,9 @@ def caps(settings: Settings, box: Playing) -> dict[str, int | None]:
         return {share.player: None for share in in_play}
     antes = sum(share.ante for share in in_play)
     parts: dict[str, int | None] = {
-        share.player: most * share.ante // antes
-        for share in in_play
-        if share.player != box.box.owner
+        share.player: most * share.ante // antes for share in in_play if share.player != box.owner
     }
-    parts[box.box.owner] = most - sum(part for part in parts.values() if part is not None)
+    parts[box.owner] = most - sum(part for part in parts.values() if part is not None)
     return parts
 
 
@@ -119,17 +141,17 @@ def lines(settings: Settings, box: Playing, dealer: Strength | None) -> list[Lin
         plays_on = share.player in parts
         if plays_on and own is not None and dealer is not None:
             ante, bet = _ante_and_bet(settings, share, own, dealer, parts[share.player])
-        made.append(Line(box.box.number, share.player, "ante", share.ante, ante))
+        made.append(Line(box.number, share.player, "ante", share.ante, ante))
         if plays_on:
-            made.append(Line(box.box.number, share.player, "bet", share.bet, bet))
+            made.append(Line(box.number, share.player, "bet", share.bet, bet))
         if share.bonus:
             back = _bonus(settings, share, own) if own is not None and not box.discards else 0
-            made.append(Line(box.box.number, share.player, "bonus", share.bonus, back))
+            made.append(Line(box.number, share.player, "bonus", share.bonus, back))
         if share.price:  # OAS-07: stays with the house
-            made.append(Line(box.box.number, share.player, "exchange", share.price, 0))
+            made.append(Line(box.number, share.player, "exchange", share.price, 0))
         if share.insurance and own is not None and dealer is not None:
             back = _insurance(settings, share, own, dealer)
-            made.append(Line(box.box.number, share.player, "insurance", share.insurance, back))
+            made.append(Line(box.number, share.player, "insurance", share.insurance, back))
     return made
 
 

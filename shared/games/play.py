@@ -42,7 +42,7 @@ class Cell:
 
 def known(cells: Iterable[Cell]) -> tuple[Card, ...]:
     """The cards of those cells that have been shown."""
-    return tuple(cell.card for cell in cells if cell.card is not None)
+    return tuple([cell.card for cell in cells if cell.card is not None])
 
 
 @dataclass(frozen=True, slots=True)
