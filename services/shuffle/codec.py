@@ -91,12 +91,12 @@ class Writer:
                     epoch=event.epoch,
                     at=_timestamp(event.at),
                 )
-            case ShoeDisclosed(purpose, to, why, when):
+            case _:
                 return pb.ShoeDisclosed(
-                    purpose=pb.DisclosurePurpose.ValueType(purpose.value),
-                    to=to,
-                    why=why,
-                    at=_timestamp(when),
+                    purpose=pb.DisclosurePurpose.ValueType(event.purpose.value),
+                    to=event.to,
+                    why=event.why,
+                    at=_timestamp(event.at),
                 )
 
     def _shown(self, card: Showing, hand_id: str) -> pb.ShownCard:

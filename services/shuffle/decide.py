@@ -192,7 +192,7 @@ def decide(shoe: Shoe | None, command: Command, now: datetime) -> tuple[Event, .
             return _open_seed(shoe, command)
         case Seal():
             return _seal(shoe, command)
-        case Retire():
+        case _:
             return _retire(shoe, command, now)
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
 import asyncpg
 
 from shared.errors import CroupierError
-from shared.log import Append, Appended, LogUnavailableError, Outcome, append_on, is_infrastructure
+from shared.log import Append, Appended, Outcome, append_on, on_connection
 from shared.log.postgres import OnCommitted
 from shared.sealing import Keyring, Sealed
 
@@ -22,7 +21,6 @@ _TABLE = "shuffle.seeds"
 
 _PUT_SEED = """
     INSERT INTO shuffle.seeds (shoe_id, key_id, nonce, ciphertext) VALUES ($1, $2, $3, $4)
-    ON CONFLICT DO NOTHING
 """
 _GET_SEED = "SELECT key_id, nonce, ciphertext FROM shuffle.seeds WHERE shoe_id = $1"
 _DROP_SEED = "DELETE FROM shuffle.seeds WHERE shoe_id = $1"
@@ -32,19 +30,12 @@ _USE_PLAYER_SEED = """
 """
 
 
-class _UndoneError(Exception):
-    """Rolls a transaction back whose append was not taken."""
-
-    def __init__(self, answer: Appended) -> None:
-        super().__init__()
-        self.answer = answer
-
-
 class ShoeStore:
     """Appends that change the schema `shuffle` in the same transaction, and the seeds in it.
 
-    All raise `LogUnavailableError` when the database cannot be reached; the append may then be in.
-    `on_committed` is told which partitions moved (see `PostgresLog`). The pool stays the caller's.
+    All repeat what the database lets down, then raise `LogUnavailableError`; the append may be in.
+    An answer SAME says that an earlier try of it, or of its command, is. `on_committed` is told
+    which partitions moved (see `PostgresLog`). The pool stays the caller's.
     """
 
     def __init__(self, pool: Pool, keys: Keyring, on_committed: OnCommitted | None = None) -> None:
@@ -54,8 +45,11 @@ class ShoeStore:
 
     async def server_seed(self, shoe_id: str) -> bytes:
         """The seed that was stored with the shoe's opening; `LookupError` once it is gone."""
-        with _outages_told():
-            row = await self._pool.fetchrow(_GET_SEED, shoe_id, timeout=TIMEOUT_S)
+
+        async def get(connection: PooledConnection) -> asyncpg.Record | None:
+            return await connection.fetchrow(_GET_SEED, shoe_id, timeout=TIMEOUT_S)
+
+        row = await on_connection(self._pool, get)
         if row is None:
             raise LookupError(f"no seed is stored for shoe {shoe_id}")
         sealed = Sealed(row["key_id"], row["nonce"], row["ciphertext"])
@@ -69,7 +63,7 @@ class ShoeStore:
         async def put(connection: PooledConnection) -> None:
             await connection.execute(_PUT_SEED, *row, timeout=TIMEOUT_S)
 
-        return await self._append_after(put, append)
+        return await self._append_and(append, put)
 
     async def append_player_seed(
         self, append: Append, shoe_id: str, fingerprint: bytes
@@ -83,7 +77,7 @@ class ShoeStore:
             if not fresh:
                 raise CroupierError("SEED_REUSED", "the player has used this seed before", "seed")
 
-        return await self._append_after(use, append)
+        return await self._append_and(append, use)
 
     async def append_publishing(self, append: Append, shoe_id: str) -> Appended:
         """Appends `ShoeRetired` with the seed in it, and forgets the stored one."""
@@ -91,38 +85,21 @@ class ShoeStore:
         async def drop(connection: PooledConnection) -> None:
             await connection.execute(_DROP_SEED, shoe_id, timeout=TIMEOUT_S)
 
-        return await self._append_after(drop, append)
+        return await self._append_and(append, drop)
 
-    async def _append_after(
-        self, change: Callable[[PooledConnection], Awaitable[None]], append: Append
+    async def _append_and(
+        self, append: Append, change: Callable[[PooledConnection], Awaitable[None]]
     ) -> Appended:
-        """One transaction: the change, then the append. Unless the append is taken, neither is.
+        """One transaction: the append and, if it is taken, the change; both or neither."""
 
-        The append comes last, so that its partition's head is locked for one round trip only.
-        """
-        try:
-            with _outages_told():
-                async with (
-                    self._pool.acquire(timeout=TIMEOUT_S) as connection,
-                    connection.transaction(),
-                ):
+        async def both(connection: PooledConnection) -> Appended:
+            async with connection.transaction():
+                [answer] = await append_on(connection, [append])
+                if answer.outcome is Outcome.OK:
                     await change(connection)
-                    [answer] = await append_on(connection, [append])
-                    if answer.outcome is not Outcome.OK:
-                        raise _UndoneError(answer)
-        except _UndoneError as undone:
-            return undone.answer
-        if self._on_committed is not None:
+            return answer
+
+        answer = await on_connection(self._pool, both)
+        if answer.outcome is Outcome.OK and self._on_committed is not None:
             self._on_committed(frozenset({answer.partition}))
         return answer
-
-
-@contextmanager
-def _outages_told() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if not is_infrastructure(error):
-            raise
-        word = type(error).__name__
-        raise LogUnavailableError(f"the database does not answer: {word}") from error
