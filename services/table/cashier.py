@@ -1,0 +1,102 @@
+"""The wallet's word on buy-ins: from the bus when it is quick, from the log in any case."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID, uuid4
+
+import structlog
+from croupier.event.v1.event_pb2 import Batch
+from croupier.wallet.v1 import events_pb2 as wallet_events
+from nats.aio.client import Client as Nats
+from nats.aio.msg import Msg
+
+from services.table.owner import MakeFact, Proposal, TableOwner
+from shared.errors import CroupierError
+from shared.log import EventLog, RecordedEvent
+from shared.table import events as e
+from shared.table.next_step import Chips, next_step
+
+LOOK_EVERY_S = 2.0
+MOST_AT_ONCE = 1_000
+_ANSWERS = ("ChipsFunded", "ChipsRefused")
+
+_log = structlog.get_logger()
+
+
+class Cashier:
+    """Brings `ChipsFunded` and `ChipsRefused` to the tables of this node that wait for them."""
+
+    def __init__(self, log: EventLog, owners: Mapping[str, TableOwner]) -> None:
+        self._log = log
+        self._owners = owners
+        self._look = asyncio.Event()
+
+    async def listen(self, nats: Nats) -> None:
+        """Hears the wallet's batches as they are published; a missed one costs two seconds."""
+        await nats.subscribe("croupier.wallet.>", cb=self._heard)
+
+    def look_now(self) -> None:
+        """Looks into the log without waiting for the next round (after a claim)."""
+        self._look.set()
+
+    async def run(self) -> None:
+        """Looks for what is awaited, every two seconds, for ever."""
+        while True:
+            try:
+                await self._look_into_log()
+            except CroupierError as error:
+                _log.warning("chips_not_looked_up", reason=error.reason)
+            try:
+                async with asyncio.timeout(LOOK_EVERY_S):
+                    await self._look.wait()
+            except TimeoutError:
+                continue
+            finally:
+                self._look.clear()
+
+    async def _heard(self, message: Msg) -> None:
+        # Only a hint: chips become playable by what the log says, not by what the bus says.
+        if any(event.type in _ANSWERS for event in Batch.FromString(message.data).events):
+            self._look.set()
+
+    async def _look_into_log(self) -> None:
+        awaited = [
+            UUID(errand.request_id)
+            for owner in self._owners.values()
+            if not owner.released
+            for errand in next_step(owner.state).errands
+            if isinstance(errand, Chips)
+        ]
+        for first in range(0, len(awaited), MOST_AT_ONCE):
+            for event in await self._log.find_by_causation(awaited[first : first + MOST_AT_ONCE]):
+                if event.type in _ANSWERS:
+                    await self._bring(event)
+
+    async def _bring(self, event: RecordedEvent) -> None:
+        answer = getattr(wallet_events, event.type).FromString(event.payload)
+        owner = self._owners.get(answer.table_id)
+        if owner is None or owner.released or not _awaited(owner, answer.request_id):
+            return
+        proposal = Proposal(_fact(event.type, answer), "wallet", uuid4(), causation=event.id)
+        try:
+            await owner.submit(proposal)
+        except CroupierError as refused:
+            # It came twice, or the table is let go: the log is looked at again anyway.
+            _log.info("chips_not_taken", table=answer.table_id, reason=refused.reason)
+
+
+def _awaited(owner: TableOwner, request_id: str) -> bool:
+    return any(
+        isinstance(errand, Chips) and errand.request_id == request_id
+        for errand in next_step(owner.state).errands
+    )
+
+
+def _fact(kind: str, answer: Any) -> MakeFact:
+    amount = answer.amount.minor_units
+    if kind == "ChipsFunded":
+        return lambda at: e.ChipsArrived(answer.player, amount, answer.request_id, at)
+    return lambda at: e.ChipsDenied(answer.player, amount, answer.request_id, answer.reason, at)

@@ -1,0 +1,74 @@
+"""Wires a table node together: the one place that does."""
+
+from __future__ import annotations
+
+import asyncio
+from uuid import uuid4
+
+from croupier.shuffle.v1 import shuffle_pb2_grpc
+from croupier.table.v1 import table_pb2, table_pb2_grpc
+
+from services.table.directory import Directory
+from services.table.errands import Errands
+from services.table.hands import Hands
+from services.table.lobby import Lobby
+from services.table.node import Node
+from services.table.server import Table
+from shared.bus.ping import Pinger
+from shared.bus.stream import connect as connect_bus
+from shared.log import PostgresLog, open_pool
+from shared.ops.settings import TableSettings, key_bytes
+from shared.rpc.channel import connect
+from shared.rpc.server import Server
+from shared.sealing import Keyring
+from shared.table.codec import TableCodec
+from shared.table.sealer import KeyringSealer
+
+
+async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
+    """Runs a table node until `stopping` is set, then hands its tables over."""
+    pool = await open_pool(
+        settings.database_dsn.get_secret_value(), settings.database_pool_size, settings.node
+    )
+    bus = await connect_bus(settings.nats_url.get_secret_value(), settings.node)
+    keyring = Keyring(
+        settings.deployment_key_id,
+        {settings.deployment_key_id: key_bytes(settings.deployment_key)},
+    )
+    codec = TableCodec(KeyringSealer(keyring))
+    channel = connect(settings.shuffle_address)
+    async with channel, PostgresLog(pool, Pinger(bus)) as log:
+        lobby = Lobby()
+        errands = Errands(
+            shuffle_pb2_grpc.ShuffleServiceStub(channel),
+            settings.service_token.get_secret_value(),
+        )
+        directory = Directory(pool, settings.node, uuid4(), settings.address)
+        node = Node(
+            settings.node,
+            log,
+            codec,
+            directory,
+            errands,
+            lobby,
+            settings.lease_ttl_s,
+            settings.heartbeat_s,
+        )
+        server = Server(settings)
+        table_pb2_grpc.add_TableServiceServicer_to_server(
+            Table(node, lobby, Hands(log, pool, codec, keyring)), server.grpc
+        )
+        server.offer(table_pb2.DESCRIPTOR.services_by_name["TableService"])
+        await node.cashier.listen(bus)
+        looking = asyncio.create_task(node.cashier.run(), name="cashier")
+        leasing = asyncio.create_task(node.run(stopping), name="lease")
+        try:
+            await server.start()
+            await asyncio.wait({looking, leasing}, return_when=asyncio.FIRST_COMPLETED)
+            await server.drain()
+        finally:
+            looking.cancel()
+            await asyncio.wait({looking, leasing})
+            await node.hand_over()
+            await bus.close()
+    await pool.close()

@@ -1,0 +1,114 @@
+"""TableService: translate, ask the table, answer."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+from croupier.table.v1 import table_pb2, table_pb2_grpc
+
+from services.table.commands import command_uuid, proposal
+from services.table.hands import Hands
+from services.table.lobby import Lobby
+from services.table.node import Node
+from services.table.opening import opening
+from services.table.owner import Proposal, now_us
+from services.table.pages import page
+from services.table.playing import Stream
+from services.table.watching import Change, picture
+from shared.log import CommandKey
+from shared.rpc.caller import caller, correlation_id
+from shared.table import events as e
+from shared.table.codec import timestamp
+from shared.table.view import summary
+
+_Context = grpc.aio.ServicerContext[Any, Any]
+
+
+class Table(table_pb2_grpc.TableServiceServicer):
+    """Answers for the tables of this node."""
+
+    def __init__(self, node: Node, lobby: Lobby, hands: Hands) -> None:
+        self._node = node
+        self._lobby = lobby
+        self._hands = hands
+
+    async def OpenTable(  # noqa: N802
+        self, request: table_pb2.OpenTableRequest, context: _Context
+    ) -> table_pb2.OpenTableResponse:
+        state = await self._node.open_table(request.table_id, opening(request))
+        return table_pb2.OpenTableResponse(table=summary(state))
+
+    async def CloseTable(  # noqa: N802
+        self, request: table_pb2.CloseTableRequest, context: _Context
+    ) -> table_pb2.CloseTableResponse:
+        who = caller()
+        owner = await self._node.find(request.table_id)
+        body = hashlib.sha256(b"close\0" + request.note.encode()).digest()
+        closing = Proposal(
+            make=lambda at: e.TableClosing(who.id, request.note, at),
+            actor=f"{who.role}:{who.id}",
+            correlation=correlation_id(),
+            command=CommandKey(who.id, command_uuid(request.command_id), body),
+        )
+        answer = await owner.submit(closing)
+        return table_pb2.CloseTableResponse(version=answer.version)
+
+    async def ListTables(  # noqa: N802
+        self, request: table_pb2.ListTablesRequest, context: _Context
+    ) -> table_pb2.ListTablesResponse:
+        lines = [line for line in self._lobby.lines() if request.game in ("", line.game)]
+        chosen, following = page(
+            lines, request.page_size, request.page_token, lambda line: line.table_id
+        )
+        return table_pb2.ListTablesResponse(tables=chosen, next_page_token=following)
+
+    async def GetTable(  # noqa: N802
+        self, request: table_pb2.GetTableRequest, context: _Context
+    ) -> table_pb2.GetTableResponse:
+        owner = await self._node.find(request.table_id)
+        update = picture([Change((), owner.state)], caller().id, 0)
+        return table_pb2.GetTableResponse(table=update)
+
+    async def WatchLobby(  # noqa: N802
+        self, request: table_pb2.WatchLobbyRequest, context: _Context
+    ) -> AsyncIterator[table_pb2.WatchLobbyResponse]:
+        async for lines in self._lobby.watch():
+            yield table_pb2.WatchLobbyResponse(tables=lines, server_time=timestamp(now_us()))
+
+    async def Watch(  # noqa: N802
+        self, request: table_pb2.WatchRequest, context: _Context
+    ) -> AsyncIterator[table_pb2.WatchResponse]:
+        stream = Stream(self._node, caller())
+        await stream.watch(request.table_id, request.after_version)
+        async for response in stream.updates():
+            yield table_pb2.WatchResponse(update=response.update)
+
+    async def Execute(  # noqa: N802
+        self, request: table_pb2.ExecuteRequest, context: _Context
+    ) -> table_pb2.ExecuteResponse:
+        owner = await self._node.find(request.table_id)
+        currency = owner.state.table.currency
+        answer = await owner.submit(proposal(caller(), request.command, currency))
+        return table_pb2.ExecuteResponse(first_version=answer.first_version, version=answer.version)
+
+    async def Play(  # noqa: N802
+        self, request_iterator: AsyncIterator[table_pb2.PlayRequest], context: _Context
+    ) -> AsyncIterator[table_pb2.PlayResponse]:
+        async for response in Stream(self._node, caller()).serve(request_iterator):
+            yield response
+
+    async def ListHands(  # noqa: N802
+        self, request: table_pb2.ListHandsRequest, context: _Context
+    ) -> table_pb2.ListHandsResponse:
+        hands, following = await self._hands.of_table(
+            request.table_id, request.page_size, request.page_token
+        )
+        return table_pb2.ListHandsResponse(hands=hands, next_page_token=following)
+
+    async def GetHand(  # noqa: N802
+        self, request: table_pb2.GetHandRequest, context: _Context
+    ) -> table_pb2.GetHandResponse:
+        return await self._hands.one(request.hand_id, caller().id)

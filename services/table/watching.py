@@ -1,0 +1,160 @@
+"""Who watches a table: bounded queues of what was committed, each viewer's picture made apart."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from croupier.table.v1 import table_pb2
+
+from shared.errors import CroupierError
+from shared.table import events as e
+from shared.table.codec import timestamp
+from shared.table.state import TableState
+from shared.table.view import event_view, player_view, public_view
+
+MOST_WAITING = 256
+"""A viewer who is this many changes behind is dropped; it may resume where it stopped."""
+
+MOST_IN_ONE = 64
+"""Changes that are told in one update when a viewer is behind."""
+
+
+@dataclass(slots=True)
+class Change:
+    """One append of a table, committed: its events, their versions and hands, the state after."""
+
+    events: Sequence[tuple[int, str, e.Event]]
+    state: TableState
+    _public: table_pb2.TableView | None = field(default=None, repr=False)
+
+    @property
+    def public(self) -> table_pb2.TableView:
+        """What everybody sees, made once for all viewers."""
+        if self._public is None:
+            self._public = public_view(self.state)
+        return self._public
+
+
+def picture(changes: Sequence[Change], viewer: str, previous: int) -> table_pb2.Update:
+    """The update that tells `viewer` of these changes, in order; `previous` is what he has seen."""
+    last = changes[-1]
+    update = table_pb2.Update(
+        table_id=last.state.table.table_id,
+        version=last.state.version,
+        previous=previous,
+        events=[
+            event_view(event, version, hand_id, viewer)
+            for change in changes
+            for version, hand_id, event in change.events
+        ],
+        table=last.public,
+        you=player_view(last.state, viewer),
+    )
+    update.server_time.CopyFrom(timestamp(time.time_ns() // 1000))
+    return update
+
+
+class GoneError(Exception):
+    """The table is not on this node any more: look for it again."""
+
+
+class Mailbox:
+    """What waits to be written to one client, in order; bounded, so that who does not read costs
+    no memory and slows nobody."""
+
+    def __init__(self, most: int = MOST_WAITING) -> None:
+        self._most = most
+        self._items: deque[Any] = deque()
+        self._news = asyncio.Event()
+
+    def put(self, item: Any) -> bool:
+        """Queues an item; False when there is no room."""
+        if len(self._items) >= self._most:
+            return False
+        self._items.append(item)
+        self._news.set()
+        return True
+
+    def end(self, why: Exception | None) -> None:
+        """The last item, whatever waits: an error, or None for a good end."""
+        self._items.append(End(why))
+        self._news.set()
+
+    async def get(self) -> Any:
+        """The next item."""
+        while not self._items:
+            self._news.clear()
+            await self._news.wait()
+        return self._items.popleft()
+
+    def more_of(self, viewer: Viewer, most: int) -> Iterator[Change]:
+        """The changes for `viewer` that come next without anything between."""
+        while most > 0 and self._items:
+            first = self._items[0]
+            if not isinstance(first, Told) or first.viewer is not viewer:
+                return
+            self._items.popleft()
+            most -= 1
+            yield first.change
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """Nothing comes after this."""
+
+    why: Exception | None
+
+
+class Viewer:
+    """One client's look at one table. The owner tells it every change and never waits for it."""
+
+    def __init__(self, name: str, table_id: str, mailbox: Mailbox) -> None:
+        self.name = name
+        self.table_id = table_id
+        self.seen = 0
+        self._mailbox = mailbox
+
+    def begin(self, change: Change, seen: int) -> None:
+        """The first picture, after which every change is told."""
+        self.seen = seen
+        self._mailbox.put(Told(self, change))
+
+    def tell(self, change: Change) -> bool:
+        """Queues a change; False when the client is too far behind and has been cut off."""
+        if self._mailbox.put(Told(self, change)):
+            return True
+        self._mailbox.end(
+            CroupierError("SLOW_WATCHER", "you read too slowly: resume where you are")
+        )
+        return False
+
+    def end(self) -> None:
+        """The table has left this node."""
+        self._mailbox.put(Lost(self))
+
+    def update(self, change: Change) -> table_pb2.Update:
+        """What the client is told of this change and of those that wait right behind it."""
+        changes = [change, *self._mailbox.more_of(self, MOST_IN_ONE - 1)]
+        update = picture(changes, self.name, self.seen)
+        self.seen = update.version
+        return update
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A change for a viewer."""
+
+    viewer: Viewer
+    change: Change
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A viewer's table has left this node."""
+
+    viewer: Viewer
