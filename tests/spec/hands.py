@@ -34,21 +34,32 @@ def play(
     decisions: str = "",
     **others: Any,
 ) -> Result:
-    """The result of a script; decisions as `"1 fight, 2 surrender"`."""
+    """The result of a script; decisions as `"1 fight, 2 surrender"` (see `decision`)."""
     return run_script(
         {
             "game": game,
             "deck": deck.split(),
             "boxes": {str(number): at_box for number, at_box in boxes.items()},
-            "decisions": [_decision(words) for words in decisions.split(",") if words],
+            "decisions": [decision(words) for words in decisions.split(",") if words.strip()],
             **others,
         }
     )
 
 
-def _decision(words: str) -> dict[str, Any]:
-    number, do = words.split()
-    return {"box": int(number), "do": do}
+def decision(words: str) -> dict[str, Any]:
+    """A script's decision: `"1 fight"`, `"2 raise 60"`, `"1 exchange 2c 3d"`, `"1 bet ann=200"`
+    (insurance)."""
+    number, do, *rest = words.split()
+    made: dict[str, Any] = {"box": int(number), "do": do}
+    if do == "exchange":
+        made["cards"] = [word for word in rest if "=" not in word]
+    for word in rest:
+        if "=" in word:
+            player, stake = word.split("=")
+            made.setdefault("insurance", {})[player] = int(stake)
+        elif do != "exchange":
+            made["amount"] = int(word)
+    return made
 
 
 def reason(result: Result) -> str:
@@ -79,9 +90,9 @@ class Live:
         self.asked: list[Deal | Show] = []
         self._go_on()
 
-    def decide(self, number: int, do: str) -> None:
+    def decide(self, number: int, do: str, **parts: Any) -> None:
         """One decision, then the cards that it brings about."""
-        self.hand = self.rules.decide(self.hand, Decision(number, do))
+        self.hand = self.rules.decide(self.hand, Decision(number, do, **parts))
         self._go_on()
 
     @property
