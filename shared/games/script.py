@@ -92,28 +92,29 @@ def _play(script: Script) -> dict[str, Any]:
         raise ScriptError(refusal.reason, refusal.message) from None
     used = taken = 0
     while not isinstance(step := rules.next_step(hand), Done):
-        match step:
-            case Deal(slots):
-                if used + len(slots) > len(deck):
-                    raise ScriptError("DECK_TOO_SHORT", f"the deck has only {len(deck)} cards")
-                faces = enumerate((slot.face for slot in slots), used)
-                hand = rules.dealt(hand, tuple(_cell(deck, at, face) for at, face in faces))
-                used += len(slots)
-            case Show(turns):
-                hand = rules.shown(hand, tuple(_cell(deck, t.position, t.face) for t in turns))
-            case Decisions():
-                if taken == len(script.decisions):
-                    raise ScriptError("DECISION_MISSING", f"{step.phase}: a decision is due")
-                decision = script.decisions[taken]
-                try:
-                    decision = _due(step, decision)
-                    if decision.do == _TIMEOUT:
-                        default = rules.default(hand, decision.box)
-                        decision = replace(default, insurance=decision.insurance)
-                    hand = rules.decide(hand, decision)
-                except RuleError as refusal:
-                    raise ScriptError(refusal.reason, refusal.message, taken) from None
-                taken += decision.do != _LOOK
+        if isinstance(step, Deal):
+            if used + len(step.slots) > len(deck):
+                raise ScriptError("DECK_TOO_SHORT", f"the deck has only {len(deck)} cards")
+            faces = enumerate((slot.face for slot in step.slots), used)
+            hand = rules.dealt(hand, tuple(_cell(deck, at, face) for at, face in faces))
+            used += len(step.slots)
+        elif isinstance(step, Show):
+            hand = rules.shown(
+                hand, tuple(_cell(deck, turn.position, turn.face) for turn in step.turns)
+            )
+        else:
+            if taken == len(script.decisions):
+                raise ScriptError("DECISION_MISSING", f"{step.phase}: a decision is due")
+            decision = script.decisions[taken]
+            try:
+                decision = _due(step, decision)
+                if decision.do == _TIMEOUT:
+                    default = rules.default(hand, decision.box)
+                    decision = replace(default, insurance=decision.insurance)
+                hand = rules.decide(hand, decision)
+            except RuleError as refusal:
+                raise ScriptError(refusal.reason, refusal.message, taken) from None
+            taken += decision.do != _LOOK
     if taken < len(script.decisions):
         raise ScriptError("DECISION_NOT_DUE", "the hand is over", taken)
     return _result(script, hand, step, used)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from shared.games.registry import GAMES
 from shared.games.script import run_lines, run_script
 from tests.spec.hands import Result, reason
 
@@ -101,6 +100,7 @@ BAD: list[Any] = [
     script(decisions=[{"box": 1}]),
     script(decisions=[{"do": "fight"}]),
     script("baccarat", "stake"),
+    script("baccarat", boxes={"1": {"owner": "ann", "bets": {"ann": {}}}}),
     script("casino_holdem", "ante", rules={"bettors_per_box": 2}),
 ]
 
@@ -206,11 +206,148 @@ def test_every_box_is_asked_one_reason_before_the_next_reason() -> None:
     assert fault(script(boxes=boxes, rules={"min": 10, "max": 100}))[0] == "STAKE_BELOW_MINIMUM"
 
 
-def test_wagers_of_a_house_game_are_known_and_the_first_is_needed() -> None:
-    for name, wager in (("battle", "stake"), ("casino_holdem", "ante"), ("oasis_poker", "ante")):
-        if name in GAMES:
-            wrong = {"1": {"owner": "ann", "bets": {"ann": {wager: 50}, "bob": {"tie": 1}}}}
-            assert fault(script(name, boxes=wrong))[0] == "BAD_SCRIPT"
+@pytest.mark.parametrize(
+    ("game", "wager"), [("battle", "stake"), ("casino_holdem", "ante"), ("oasis_poker", "ante")]
+)
+def test_every_bettor_has_the_games_first_wager_and_none_it_does_not_know(
+    game: str, wager: str
+) -> None:
+    unknown = {"1": {"owner": "ann", "bets": {"ann": {wager: 50, "tie": 1}}}}
+    assert fault(script(game, boxes=unknown)) == ("BAD_SCRIPT", None)
+    missing = {"1": {"owner": "ann", "bets": {"ann": {wager: 50}, "bob": {}}}}
+    assert fault(script(game, boxes=missing)) == ("BAD_SCRIPT", None)
+    bonus = {"1": {"owner": "ann", "bets": {"ann": {wager: 50}, "bob": {"bonus": 5}}}}
+    assert fault(script(game, boxes=bonus)) == ("BAD_SCRIPT", None)
+
+
+OASIS_DECK = [rank + suit for rank in "23456789TJQKA" for suit in "cdhs"]
+
+
+def oasis(*decisions: dict[str, Any], **box: Any) -> dict[str, Any]:
+    """An oasis hand in which ann holds 2c 2h 3c 3h 4c and the dealer 2d 2s 3d 3s 4d."""
+    return {
+        "game": "oasis_poker",
+        "deck": OASIS_DECK,
+        "boxes": {"1": {"owner": "ann", "bets": {"ann": {"ante": 100}}, **box}},
+        "decisions": [{"box": 1, **decision} for decision in decisions],
+    }
+
+
+def test_an_open_box_is_looked_at_unasked_when_its_first_decision_comes() -> None:
+    exchange = {"do": "exchange", "cards": ["4c"]}
+    result = run_script(oasis(exchange, {"do": "bet"}))
+    assert result["cards"]["box1"] == ["2c", "2h", "3c", "3h", "4h"]
+    assert fault(oasis({"do": "look"})) == ("ILLEGAL_DECISION", 0)
+    assert fault(oasis(exchange, blind=True)) == ("ILLEGAL_DECISION", 0)
+    assert fault(oasis(blind="yes")) == ("BAD_SCRIPT", None)
+
+
+def test_an_exchange_names_cards_and_one_that_does_not_exist_is_not_held() -> None:
+    assert fault(oasis({"do": "exchange"})) == ("BAD_SCRIPT", None)
+    assert fault(oasis({"do": "exchange", "cards": "4c"})) == ("BAD_SCRIPT", None)
+    assert fault(oasis({"do": "exchange", "cards": [4]})) == ("BAD_SCRIPT", None)
+    assert fault(oasis({"do": "exchange", "cards": ["4x"]})) == ("BAD_EXCHANGE", 0)
+    assert fault(oasis({"do": "exchange", "cards": ["4d"]})) == ("BAD_EXCHANGE", 0)
+
+
+def test_an_insurance_is_judged_with_its_decision() -> None:
+    assert fault(oasis({"do": "bet", "insurance": []})) == ("BAD_SCRIPT", None)
+    assert fault(oasis({"do": "bet", "insurance": {"ann": "5"}})) == ("BAD_SCRIPT", None)
+    assert fault(oasis({"do": "bet", "insurance": {"ann": 0.5}})) == ("BAD_STAKE", 0)
+    assert fault(oasis({"do": "timeout", "insurance": {"ann": 5}})) == ("INSURANCE_NOT_ALLOWED", 0)
+    assert "boxes" in run_script(oasis({"do": "timeout"}))
+
+
+def draw(*decisions: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Draw poker for ann on box 1 and bob on box 3."""
+    return {
+        "game": "draw_poker",
+        "ante": 10,
+        "seats": [seat(1, "ann"), seat(3, "bob")],
+        "deck": OASIS_DECK,
+        "decisions": list(decisions),
+        **changes,
+    }
+
+
+def seat(box: Any, player: Any, stack: Any = 100, **others: Any) -> dict[str, Any]:
+    return {"box": box, "player": player, "stack": stack, **others}
+
+
+CHECKS = ({"box": 1, "do": "check"}, {"box": 3, "do": "check"})
+
+
+def test_a_draw_poker_script_has_its_own_form() -> None:
+    result = run_script(draw(*CHECKS))
+    assert result.keys() == {
+        *("result", "carried_pot", "next_entry"),
+        *("cards", "cards_used", "seats"),
+    }
+    assert result["seats"] == {
+        "ann": {"put": 10, "won": 0, "stack": 90},
+        "bob": {"put": 10, "won": 0, "stack": 90},
+    }
+    assert fault(draw(*CHECKS, first=3)) == ("NOT_YOUR_TURN", 0)
+    own_entry = [seat(1, "ann", entry=0), seat(3, "bob", entry=25)]
+    assert run_script(draw(*CHECKS, seats=own_entry))["carried_pot"] == 25
+    half = run_script(draw(*CHECKS, carried_pot=45, entry="half_pot"))
+    assert half["carried_pot"] == 45 + 23 + 23
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"boxes": {}},
+        {"stacks": {}},
+        {"ante": "10"},
+        {"ante": None},
+        {"carried_pot": "0"},
+        {"entry": "all"},
+        {"entry": 10},
+        {"first": "1"},
+        {"first": 2},
+        {"rules": {"all_in": "yes"}},
+        {"rules": {"max": 10}},
+        {"seats": {}},
+        {"seats": []},
+        {"seats": [seat(1, "ann")]},
+        {"seats": [seat(1, "ann"), 3]},
+        {"seats": [seat(1, "ann"), seat(1, "bob")]},
+        {"seats": [seat(1, "ann"), seat(3, "ann")]},
+        {"seats": [seat(1, "ann"), seat("3", "bob")]},
+        {"seats": [seat(1, "ann"), seat(3, 5)]},
+        {"seats": [seat(1, "ann"), seat(3, "bob", "100")]},
+        {"seats": [seat(1, "ann"), seat(3, "bob", entry="1")]},
+        {"seats": [seat(1, "ann"), seat(3, "bob", blind=True)]},
+        {"seats": [seat(1, "ann"), {"box": 3, "player": "bob"}]},
+        {"decisions": [{"box": 1, "do": "bet"}]},
+        {"decisions": [{"box": 1, "do": "raise"}]},
+        {"decisions": [{"box": 1, "do": "exchange"}]},
+        {"decisions": [{"box": 1, "do": "bet", "amount": "10"}]},
+        {"decisions": [{"box": 1, "do": "bet", "amount": 10, "insurance": {}}]},
+    ],
+)
+def test_BAD_SCRIPT_a_draw_poker_script_not_in_the_form(changes: dict[str, Any]) -> None:
+    assert fault(draw(**changes)) == ("BAD_SCRIPT", None)
+
+
+def test_BAD_SCRIPT_a_draw_poker_script_that_lacks_something() -> None:
+    for key in ("ante", "seats", "deck"):
+        assert fault(without(draw(), key)) == ("BAD_SCRIPT", None)
+
+
+def test_BAD_STAKE_in_draw_poker() -> None:
+    for changes in (
+        {"ante": 0},
+        {"ante": 2.5},
+        {"carried_pot": -1},
+        {"carried_pot": 0.5},
+        {"seats": [seat(1, "ann"), seat(3, "bob", -1)]},
+        {"seats": [seat(1, "ann"), seat(3, "bob", entry=-1)]},
+    ):
+        assert fault(draw(**changes)) == ("BAD_STAKE", None)
+    for amount in (0, -5, 10.5):
+        assert fault(draw({"box": 1, "do": "bet", "amount": amount})) == ("BAD_STAKE", 0)
 
 
 def test_lines_that_are_no_json_are_bad_scripts_and_the_others_still_run() -> None:
