@@ -8,16 +8,18 @@ from pathlib import Path
 import asyncpg
 
 from shared.ops.migrations import Migration, Source, load, migrate
+from shared.ops.settings import SERVICES
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Every service's own tables may refer to the log; no service's to those of another.
-SERVICES = ("shuffle", "wallet", "audit", "relay", "table")
 LOGIN_ROLES = (*(f"croupier_{service}" for service in SERVICES), "croupier_auditor")
 
 
 def sources() -> list[Source]:
-    """Where the migrations are, in the order in which they are applied."""
+    """Where the migrations are, in the order in which they are applied.
+
+    Every service's own tables may refer to the log; no service's to those of another.
+    """
     return [
         Source("log", ROOT / "shared" / "log" / "sql"),
         *(Source(service, ROOT / "services" / service / "sql") for service in SERVICES),

@@ -1,15 +1,14 @@
-"""What it takes to start one process of the house, and how processes die with their parent."""
+"""What it takes to start one process of the house, and to end one that was left over."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import random
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import psutil
 # next start is then not taken by a passing connection in between.
 _PORTS = range(20_000, 32_000)
 _PORT_TRIES = 200
-_PR_SET_PDEATHSIG = 1
+_TETHER = Path(__file__).with_name("tether.py")
 _ORPHAN_WAIT_S = 15.0
 
 
@@ -40,37 +39,19 @@ class Program:
     def start(self) -> subprocess.Popen[bytes]:
         """Starts the process. It lives in its own session, so that a terminal's Ctrl-C reaches
         only the supervisor, and is told to stop if this process dies without stopping it."""
+        account = "-" if self.user is None else f"{self.user[0]}:{self.user[1]}"
+        tether = (sys.executable, "-I", "-S", str(_TETHER))
+        how = (str(os.getpid()), str(int(self.stop_signal)), account)
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        uid, gid = self.user or (None, None)
         with self.log.open("ab") as log:
             return subprocess.Popen(
-                self.argv,
+                (*tether, *how, *self.argv),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **self.env},
                 start_new_session=True,
-                preexec_fn=_die_with_parent(self.stop_signal),
-                user=uid,
-                group=gid,
-                extra_groups=None if uid is None else [],
             )
-
-
-def _die_with_parent(stop_signal: signal.Signals) -> Callable[[], None] | None:
-    """A hook that asks Linux to send `stop_signal` to the child when its parent is gone.
-
-    Other systems have no such call: there the next start ends what was left running.
-    """
-    if sys.platform != "linux":
-        return None
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    number = int(stop_signal)
-
-    def hook() -> None:
-        prctl(_PR_SET_PDEATHSIG, number)
-
-    return hook
 
 
 def free_port(taken: frozenset[int] = frozenset()) -> int:

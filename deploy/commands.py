@@ -1,0 +1,216 @@
+"""The commands that open, close and look after a house: up, down, status, run, migrate, serve."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from typing import Annotated, TypeVar
+
+import typer
+import uvloop
+from rich.console import Console
+from rich.table import Table
+
+from deploy.folder import HouseFolder, HouseIsRunningError, house_folder
+from deploy.house import keep_open
+from deploy.keeper import StartFailedError
+from deploy.migrate import bring_up_to_date
+from deploy.programs import DATABASE, Programs, serves
+from deploy.serve import serve as serve_here
+from shared.ops import logs
+from shared.ops.settings import SERVICES
+
+T = TypeVar("T")
+
+commands = typer.Typer(no_args_is_help=True)
+_out = Console()
+_err = Console(stderr=True)
+
+_DETACHED_TIMEOUT_S = 120.0
+_DOWN_TIMEOUT_S = 120.0
+_POLL_S = 0.1
+
+
+@commands.command()
+def up(
+    detach: Annotated[
+        bool, typer.Option("--detach", help="Come back when the house is open; `down` closes it.")
+    ] = False,
+) -> None:
+    """Open the house here: Postgres, NATS and the five services, kept running until Ctrl-C."""
+    folder = house_folder()
+    if detach:
+        _open_detached(folder)
+        return
+    logs.set_up("info", service="house")
+
+    async def stay(stopping: asyncio.Event) -> None:
+        _show_open(folder)
+        await stopping.wait()
+
+    in_open_house(folder, stay)
+
+
+@commands.command()
+def down() -> None:
+    """Close the house that is open here. Its data stays."""
+    folder = house_folder()
+    if not folder.is_held():
+        _out.print("no house is open here")
+        return
+    os.kill(folder.read()["pid"], signal.SIGTERM)
+    give_up_s = time.monotonic() + _DOWN_TIMEOUT_S
+    while folder.is_held():
+        if time.monotonic() > give_up_s:
+            _err.print(f"the house is still closing after {_DOWN_TIMEOUT_S:g} s")
+            raise typer.Exit(1)
+        time.sleep(_POLL_S)
+    _out.print("the house is closed")
+
+
+@commands.command()
+def status(
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """Show the house's processes; exit status 0 if every one of them serves."""
+    folder = house_folder()
+    told = asyncio.run(_status(folder))
+    if as_json:
+        _out.print_json(json.dumps(told))
+    elif not told["open"]:
+        _out.print("no house is open here; try: croupier up")
+    else:
+        _out.print(_status_table(told))
+    if not told["serves"]:
+        raise typer.Exit(1)
+
+
+@commands.command()
+def migrate(
+    dsn: Annotated[
+        str,
+        typer.Option(
+            envvar="CROUPIER_DATABASE_DSN",
+            help="A superuser's; without one, the database of the house that is open here.",
+            show_envvar=True,
+        ),
+    ] = "",
+) -> None:
+    """Bring a database up to date. `up` does it by itself."""
+    folder = house_folder()
+    passwords: dict[str, str] = {}
+    if not dsn:
+        if not folder.is_held():
+            _err.print("no house is open here; say which database with --dsn")
+            raise typer.Exit(2)
+        keys = folder.keys.load()
+        dsn = Programs(folder, keys, folder.read()["ports"]).postgres.dsn(DATABASE)
+        passwords = keys.roles
+    applied = asyncio.run(bring_up_to_date(dsn, passwords))
+    for migration in applied:
+        _out.print(f"applied {migration.source}/{migration.name}")
+    _out.print(f"{len(applied)} applied, the database is up to date")
+
+
+@commands.command()
+def serve(
+    service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")],
+) -> None:
+    """Run one service in this process, with settings from the environment (docs/operations.md)."""
+    if service not in SERVICES:
+        raise typer.BadParameter(f"one of {', '.join(SERVICES)}", param_hint="service")
+    raise typer.Exit(serve_here(service))
+
+
+def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitable[T]]) -> T | None:
+    """Opens the house, awaits `visit(stopping)`, closes it. SIGINT, SIGTERM and SIGHUP set
+    `stopping`. Exits with 1, and says why, if the house cannot be opened."""
+
+    async def main() -> T | None:
+        stopping = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, stopping.set)
+        return await keep_open(folder, stopping, lambda: visit(stopping))
+
+    try:
+        return uvloop.run(main())
+    except HouseIsRunningError:
+        _err.print(f"a house is open in {folder.path} already; see: croupier status")
+    except StartFailedError as failure:
+        _err.print(str(failure), markup=False, highlight=False)
+    raise typer.Exit(1)
+
+
+def _open_detached(folder: HouseFolder) -> None:
+    if folder.is_held():
+        _out.print("the house is open already")
+        return
+    log = folder.log("house")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("ab") as out:
+        house = subprocess.Popen(
+            (sys.executable, "-m", "deploy.main", "up"),
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    give_up_s = time.monotonic() + _DETACHED_TIMEOUT_S
+    while not _all_up(folder, house.pid):
+        if house.poll() is not None or time.monotonic() > give_up_s:
+            _err.print(f"the house did not open; see {log}")
+            raise typer.Exit(1)
+        time.sleep(_POLL_S)
+    _show_open(folder)
+
+
+def _all_up(folder: HouseFolder, pid: int) -> bool:
+    told = folder.read()
+    states = [process["state"] for process in told.get("processes", {}).values()]
+    everybody = len(states) == len(SERVICES) + 2
+    return told.get("pid") == pid and everybody and set(states) == {"up"}
+
+
+def _show_open(folder: HouseFolder) -> None:
+    told = folder.read()
+    _out.print("the house is open; tables at", told["addresses"]["table"][0])
+
+
+async def _status(folder: HouseFolder) -> dict[str, object]:
+    told = folder.read()
+    is_open = folder.is_held()
+    processes = dict(told.get("processes", {})) if is_open else {}
+    for name, process in processes.items():
+        if name in SERVICES:
+            process["address"] = told["addresses"][name][0]
+            process["metrics"] = told["metrics"][name][0]
+            process["serves"] = await serves(process["address"])
+        else:
+            process["address"] = f"127.0.0.1:{told['ports'][name]}"
+            process["serves"] = process["state"] == "up"
+    return {
+        "open": is_open,
+        "pid": told.get("pid") if is_open else None,
+        "serves": is_open
+        and len(processes) == len(SERVICES) + 2
+        and all(process["serves"] for process in processes.values()),
+        "processes": processes,
+    }
+
+
+def _status_table(told: dict[str, object]) -> Table:
+    table = Table("process", "state", "serves", "pid", "restarts", "address", box=None)
+    processes = told["processes"]
+    assert isinstance(processes, dict)
+    for name, process in processes.items():
+        serves = "yes" if process["serves"] else "no"
+        numbers = (str(process["pid"]), str(process["restarts"]))
+        table.add_row(name, process["state"], serves, *numbers, process["address"])
+    return table

@@ -1,0 +1,126 @@
+"""The house: all processes on one machine, opened and closed in order, kept running in between."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import asyncpg
+import structlog
+
+from deploy.folder import HouseFolder
+from deploy.keeper import Keeper
+from deploy.migrate import bring_up_to_date
+from deploy.programs import DATABASE, Programs, end_orphans
+from shared.ops.settings import SERVICES
+
+_LOG_LIMIT_BYTES = 64 * 1024 * 1024
+_LOG_CHECK_S = 10.0
+
+T = TypeVar("T")
+
+_log = structlog.get_logger()
+
+
+class House:
+    """A house in a folder that its maker holds (`HouseFolder.held`)."""
+
+    def __init__(self, folder: HouseFolder) -> None:
+        end_orphans(folder)
+        self._folder = folder
+        self._ports = folder.choose_ports()
+        self._keys = folder.keys.load()
+        self._programs = Programs(folder, self._keys, self._ports)
+        self._keepers: dict[str, Keeper] = {}
+        self._trimming: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Starts Postgres and NATS, migrates, starts the services; returns when all serve.
+
+        Raises `StartFailedError` and leaves it to `close` to end what had started.
+        """
+        for program, server in self._programs.servers():
+            await self._start(Keeper(program, server.prepare, server.ready, self._tell))
+        await self._migrate()
+        try:
+            async with asyncio.TaskGroup() as group:
+                for name in SERVICES:
+                    program, ready = self._programs.service(name), self._programs.ready(name)
+                    keeper = Keeper(program, _nothing_to_prepare, ready, self._tell)
+                    group.create_task(self._start(keeper))
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+        self._trimming = asyncio.create_task(self._trim_logs(), name="trim-logs")
+
+    async def close(self) -> None:
+        """Ends everything in the reverse order: who asks stops before who answers."""
+        if self._trimming is not None:
+            self._trimming.cancel()
+        for keeper in reversed(list(self._keepers.values())):
+            await keeper.stop()
+            _log.info("process_stopped", process=keeper.program.name)
+        self._folder.write(self._ports, {})
+
+    async def _start(self, keeper: Keeper) -> None:
+        self._keepers[keeper.program.name] = keeper
+        await keeper.start()
+        _log.info("process_up", process=keeper.program.name)
+
+    async def _migrate(self) -> None:
+        postgres = self._programs.postgres
+        connection = await asyncpg.connect(postgres.dsn())
+        try:
+            if not await connection.fetchval(
+                "SELECT true FROM pg_database WHERE datname = $1", DATABASE
+            ):
+                await connection.execute(f"CREATE DATABASE {DATABASE}")
+        finally:
+            await connection.close()
+        applied = await bring_up_to_date(postgres.dsn(DATABASE), self._keys.roles)
+        _log.info("database_up_to_date", applied=len(applied))
+
+    def _tell(self) -> None:
+        states = {name: keeper.snapshot() for name, keeper in self._keepers.items()}
+        self._folder.write(self._ports, states)
+
+    async def _trim_logs(self) -> None:
+        while True:
+            await asyncio.sleep(_LOG_CHECK_S)
+            for keeper in self._keepers.values():
+                log = keeper.program.log
+                if log.stat().st_size > _LOG_LIMIT_BYTES:
+                    # The process goes on writing to the end of the same file.
+                    shutil.copyfile(log, log.with_suffix(".log.1"))
+                    with log.open("r+b") as file:
+                        file.truncate()
+
+
+def _nothing_to_prepare() -> None:
+    """A service process keeps nothing on disk."""
+
+
+async def keep_open(
+    folder: HouseFolder, stopping: asyncio.Event, visit: Callable[[], Awaitable[T]]
+) -> T | None:
+    """Opens the house in `folder`, awaits `visit()`, closes the house, whatever happens.
+
+    `stopping` cuts the opening short; `visit` looks at it by itself. Returns what `visit` gave, or
+    None if it did not come to it. Raises `HouseIsRunningError`, `StartFailedError`.
+    """
+    with folder.held():
+        house = House(folder)
+        opening = asyncio.create_task(house.open())
+        told = asyncio.create_task(stopping.wait())
+        try:
+            await asyncio.wait({opening, told}, return_when=asyncio.FIRST_COMPLETED)
+            if not opening.done():
+                return None
+            await opening
+            return await visit()
+        finally:
+            for task in (opening, told):
+                task.cancel()
+            await asyncio.wait({opening, told})
+            await house.close()

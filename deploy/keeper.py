@@ -1,0 +1,152 @@
+"""Keeps one process running: starts it, waits until it serves, starts it again when it dies."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import structlog
+
+from deploy.folder import ProcessState
+from deploy.program import Program
+
+START_TIMEOUT_S = 60.0
+STOP_TIMEOUT_S = 30.0
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 10.0
+# Whoever has lived for so long has not failed at its start: the pause is short again.
+_STEADY_S = 10.0
+_POLL_S = 0.05
+_TAIL_BYTES = 2_000
+
+_log = structlog.get_logger()
+
+
+class StartFailedError(Exception):
+    """A process did not come up; the words hold the end of its log."""
+
+
+@dataclass
+class Keeper:
+    """One process under supervision.
+
+    `prepare` puts its folder right before each start, `ready` returns when it serves. `on_change`
+    is called when its state has changed.
+    """
+
+    program: Program
+    prepare: Callable[[], None]
+    ready: Callable[[float], Awaitable[None]]
+    on_change: Callable[[], None]
+    restarts: int = 0
+    state: str = "stopped"
+    since: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _process: subprocess.Popen[bytes] | None = None
+    _keeping: asyncio.Task[None] | None = None
+
+    def snapshot(self) -> ProcessState:
+        """What `status` shows."""
+        return ProcessState(
+            pid=None if self._process is None else self._process.pid,
+            state=self.state,
+            restarts=self.restarts,
+            since=self.since.isoformat(timespec="seconds"),
+        )
+
+    async def start(self) -> None:
+        """Starts the process and returns when it serves; from then on it is kept running.
+
+        Raises `StartFailedError` if it ends, or does not serve in time.
+        """
+        self.prepare()
+        process = self._launch()
+        ready = asyncio.ensure_future(self.ready(START_TIMEOUT_S))
+        try:
+            while not ready.done():
+                if process.poll() is not None:
+                    raise StartFailedError(self._last_words("ended"))
+                await asyncio.wait({ready}, timeout=_POLL_S)
+            await ready
+        except TimeoutError:
+            raise StartFailedError(self._last_words("does not serve")) from None
+        finally:
+            ready.cancel()
+        self._set("up")
+        self._keeping = asyncio.create_task(self._keep(), name=f"keep-{self.program.name}")
+
+    async def stop(self) -> None:
+        """Ends the process: by its clean stop, after 30 s with SIGKILL."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            await asyncio.wait({self._keeping})
+        process, self._process = self._process, None
+        if process is not None and process.poll() is None:
+            process.send_signal(self.program.stop_signal)
+            if not await _ends(process, STOP_TIMEOUT_S):
+                _log.warning("process_killed", process=self.program.name)
+                process.kill()
+                await _ends(process, STOP_TIMEOUT_S)
+        self._set("stopped")
+
+    async def _keep(self) -> None:
+        pause_s = _FIRST_PAUSE_S
+        while True:
+            assert self._process is not None
+            started_s = time.monotonic()
+            serving = asyncio.ensure_future(self._tell_when_ready())
+            try:
+                while self._process.poll() is None:
+                    await asyncio.sleep(_POLL_S)
+            finally:
+                serving.cancel()
+            if time.monotonic() - started_s > _STEADY_S:
+                pause_s = _FIRST_PAUSE_S
+            status = self._process.returncode
+            _log.warning("process_died", process=self.program.name, status=status, pause_s=pause_s)
+            self._set("backing-off")
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            self.restarts += 1
+            # To end what is left of the last one may take a while: the others go on meanwhile.
+            await asyncio.to_thread(self.prepare)
+            self._launch()
+
+    async def _tell_when_ready(self) -> None:
+        if self.state == "up":
+            return
+        try:
+            await self.ready(START_TIMEOUT_S)
+        except TimeoutError:
+            _log.warning("process_does_not_serve", process=self.program.name)
+            return
+        _log.info("process_up_again", process=self.program.name, restarts=self.restarts)
+        self._set("up")
+
+    def _launch(self) -> subprocess.Popen[bytes]:
+        self._process = self.program.start()
+        self._set("starting")
+        return self._process
+
+    def _set(self, state: str) -> None:
+        self.state = state
+        self.since = datetime.now(UTC)
+        self.on_change()
+
+    def _last_words(self, what: str) -> str:
+        with self.program.log.open("rb") as log:
+            log.seek(max(0, self.program.log.stat().st_size - _TAIL_BYTES))
+            tail = log.read().decode(errors="replace")
+        return f"{self.program.name} {what}; the end of {self.program.log}:\n{tail}"
+
+
+async def _ends(process: subprocess.Popen[bytes], within_s: float) -> bool:
+    give_up_s = time.monotonic() + within_s
+    while process.poll() is None:
+        if time.monotonic() > give_up_s:
+            return False
+        await asyncio.sleep(_POLL_S)
+    return True
