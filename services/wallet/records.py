@@ -11,7 +11,7 @@ from croupier.wallet.v1 import events_pb2 as wallet_events
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from services.wallet.domain import Refused, Transfer
+from services.wallet.domain import Posting, Refused, Transfer
 from services.wallet.table_events import BuyIn
 from shared.log import NewEvent, RecordedEvent
 from shared.money import Money
@@ -57,15 +57,7 @@ def transfer_posted(transfer: Transfer, at: datetime, cause: Cause) -> NewEvent:
         transfer_id=str(transfer.id),
         transfer_kind=wallet_events.TransferKind.ValueType(transfer.kind),
         currency=transfer.currency,
-        postings=[
-            wallet_events.Posting(
-                account=posting.account,
-                minor_units=posting.minor_units,
-                balance_after=posting.balance_after,
-                sequence=posting.sequence,
-            )
-            for posting in transfer.postings
-        ],
+        postings=[posting_message(posting) for posting in transfer.postings],
         at=timestamp(at),
         hand_id=transfer.hand_id,
         note=transfer.note,
@@ -93,6 +85,16 @@ def chips_answer(
             request_id=answer.request_id,
             reason=decision.reason,
         )
+    )
+
+
+def posting_message(posting: Posting) -> wallet_events.Posting:
+    """A leg as the wire and the log write it."""
+    return wallet_events.Posting(
+        account=posting.account,
+        minor_units=posting.minor_units,
+        balance_after=posting.balance_after,
+        sequence=posting.sequence,
     )
 
 
