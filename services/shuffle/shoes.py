@@ -267,6 +267,9 @@ class Shoes:
                 metrics.count(events)
                 return events
             await live.catch_up(self._log)
+            if answer.outcome is not Outcome.CONFLICT:
+                # The id is in already: with this body, or it is refused for having another.
+                return await self._earlier(request) or ()
         raise CroupierError("LOG_CONFLICT", "others write to this shoe: try again")
 
     async def _write(self, live: LiveShoe, append: Append, write: _Write | None) -> Appended:
