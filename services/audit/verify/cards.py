@@ -6,7 +6,7 @@ due after them is what `next_step` says, which is what a table's owner asks shuf
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
@@ -35,7 +35,8 @@ class CardsWalk:
     """A walk over a table's stream that compares what it says of cards with the shoes.
 
     `shoes` must hold every shoe that the walk meets, read after the table's events were: then all
-    that an event refers to is in it.
+    that an event refers to is in it. With a `hand_id` the walk is over that hand alone, and only
+    what left the shoes for it is asked after.
     """
 
     shoes: Mapping[str, ShoeRecord]
@@ -45,6 +46,7 @@ class CardsWalk:
     """By shoe in use: the requests for cards that were due."""
     met: set[tuple[type[Errand], str]] = field(default_factory=set)
     """Errands of the last step: one that stays due is compared once."""
+    hand_id: str = ""
 
     def step(self, group: Sequence[Read], errands: Sequence[Errand]) -> Iterator[Finding]:
         """One append of the table, and what was due after it."""
@@ -52,12 +54,15 @@ class CardsWalk:
             told = _TOLD.get(type(read.body))
             if told is not None:
                 yield from told(self, read)
-        due = {(type(errand), errand.request_id) for errand in errands}
         for errand in errands:
             begun = _BEGUN.get(type(errand))
             if begun is not None and (type(errand), errand.request_id) not in self.met:
                 yield from begun(self, errand, group[-1])
-        self.met = due
+        self.meet(errands)
+
+    def meet(self, errands: Iterable[Errand]) -> None:
+        """These are due, and have been compared or are not to be."""
+        self.met = {(type(errand), errand.request_id) for errand in errands}
 
     def end(self, last: Read) -> Iterator[Finding]:
         """The walk is over: what shuffle dealt up to `last` and no table event had made due."""
@@ -72,7 +77,11 @@ class CardsWalk:
         shoe = self.shoes.get(shoe_id)
         asked = self.asked[shoe_id]
         requests = shoe.requests.items() if shoe is not None else ()
-        return [request for cause, request in requests if cause not in asked]
+        return [
+            request
+            for cause, request in requests
+            if cause not in asked and self.hand_id in ("", request.first.event.hand_id)
+        ]
 
 
 def _not_due(request: Request) -> Finding:

@@ -1,4 +1,4 @@
-"""Deadlines: nobody acts for a player before his time is up, and nobody acts after it (TAB-06)."""
+"""Deadlines: nobody acts for a player before his time is up, nobody acts after it (TAB-06)."""
 
 from __future__ import annotations
 
@@ -27,6 +27,8 @@ def check_clock(state: TableState, read: Read, recorded_us: int) -> Iterator[Fin
     `recorded_us` is when it was recorded, by the database's clock: a second witness for what the
     owner says of the time. Microseconds since 1970.
     """
+    if getattr(read.body, "at", state.now) < state.now:
+        yield read.finding(Check.CLOCKS, "the table's time runs backwards here")
     deadline = open_deadline(state)
     if isinstance(read.body, table.ClockExpired):
         if not deadline or read.body.deadline != deadline or read.body.at < deadline:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from uuid import UUID
 
 from croupier.wallet.v1 import events_pb2 as wallet
 
@@ -86,10 +87,72 @@ def _legs(amounts: Mapping[str, int]) -> dict[str, int]:
     return {account: amount for account, amount in amounts.items() if amount}
 
 
-def check_answer(
-    asked: Read, expected: Expected, currency: str, answers: Sequence[Read]
-) -> Iterator[Finding]:
-    """The wallet's events that name `asked` as their cause, once the wallet has come past it."""
+@dataclass(frozen=True, slots=True)
+class MoneyAsked:
+    """A money event of a table, and the transfer that must answer it."""
+
+    read: Read
+    expected: Expected
+    currency: str
+
+
+@dataclass(slots=True)
+class PostingsWalk:
+    """Money events of a table on one side, the wallet's events about the table on the other; they
+    may come in any order of the two, and whatever finds its match is forgotten."""
+
+    asked: dict[UUID, MoneyAsked] = field(default_factory=dict)
+    answers: dict[UUID, list[Read]] = field(default_factory=dict)
+
+    def ask(self, money: MoneyAsked) -> None:
+        """The next money event of the table."""
+        self.asked[money.read.event.id] = money
+
+    def answer(self, read: Read) -> None:
+        """The next event of the wallet about the table; those of the cashier are passed over."""
+        cause = read.event.causation_id
+        if cause is not None and _answers_a_table(read):
+            self.answers.setdefault(cause, []).append(read)
+
+    def match(self) -> Iterator[Finding]:
+        """Checks what has both sides; the latest answer may not be whole yet and waits."""
+        for cause in list(self.answers)[:-1]:
+            money = self.asked.pop(cause, None)
+            if money is not None:
+                yield from check_answer(money, self.answers.pop(cause))
+
+    def end(self, applied: int) -> Iterator[Finding]:
+        """Both sides are over; `applied` is the position up to which the wallet has come."""
+        for cause, money in self.asked.items():
+            answers = self.answers.pop(cause, [])
+            if answers or money.read.event.position <= applied:
+                yield from check_answer(money, answers)
+        for answers in self.answers.values():
+            for read in answers:
+                yield read.finding(
+                    Check.POSTINGS, "the wallet has answered what no table asked, or answered twice"
+                )
+
+
+def _answers_a_table(read: Read) -> bool:
+    if read.event.type == "TransferPosted":
+        return read.body.transfer_kind in _TABLE_KINDS
+    return read.event.type in ("ChipsFunded", "ChipsRefused")
+
+
+_TABLE_KINDS = frozenset(
+    {
+        wallet.TRANSFER_KIND_BUY_IN,
+        wallet.TRANSFER_KIND_CASH_OUT,
+        wallet.TRANSFER_KIND_SETTLEMENT,
+        wallet.TRANSFER_KIND_COMMISSION,
+    }
+)
+
+
+def check_answer(money: MoneyAsked, answers: Sequence[Read]) -> Iterator[Finding]:
+    """The wallet's events that name a money event as their cause, once it has come past it."""
+    asked, expected, currency = money.read, money.expected, money.currency
     posted = [answer for answer in answers if answer.event.type == "TransferPosted"]
     words = [answer for answer in answers if answer.event.type in ("ChipsFunded", "ChipsRefused")]
     if expected.buy_in:

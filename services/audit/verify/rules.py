@@ -8,6 +8,7 @@ from services.audit.verify.findings import Check, Finding, Read
 from shared.errors import CroupierError
 from shared.table import events as table
 from shared.table.decide import decide
+from shared.table.envelope import hand_ids
 from shared.table.evolve import evolve
 from shared.table.state import TableState
 
@@ -23,7 +24,7 @@ def check_rules(state: TableState, group: Sequence[Read]) -> tuple[TableState, l
     log has happened. Raises `LostError` where not even that can be followed.
     """
     first = group[0]
-    findings = []
+    findings = list(_envelopes(state, group))
     logged = tuple(read.body for read in group)
     try:
         decided, after = decide(state, first.body)
@@ -36,6 +37,16 @@ def check_rules(state: TableState, group: Sequence[Read]) -> tuple[TableState, l
             return after, findings
         findings.extend(_difference(group, decided))
     return _followed(state, group), findings
+
+
+def _envelopes(state: TableState, group: Sequence[Read]) -> Iterator[Finding]:
+    """Which hand each event says it belongs to, and that the derived ones name their input."""
+    hands = hand_ids(state, [read.body for read in group])
+    for place, (read, hand_id) in enumerate(zip(group, hands, strict=True)):
+        if (read.event.hand_id or "") != hand_id:
+            yield read.finding(Check.RULES, f"the event belongs to hand {hand_id or 'none'}")
+        if place and read.event.causation_id != group[0].event.id:
+            yield read.finding(Check.RULES, "the event does not name the input it follows from")
 
 
 def _difference(group: Sequence[Read], decided: Sequence[table.Event]) -> Iterator[Finding]:
