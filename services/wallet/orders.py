@@ -88,13 +88,11 @@ def carry_out(accounts: Accounts, command: Command) -> Account | Transfer:
     Raises `CroupierError` where it is refused: ACCOUNT_EXISTS, ACCOUNT_NOT_FOUND, BAD_AMOUNT,
     BAD_REQUEST, CURRENCY_MISMATCH, INSUFFICIENT_FUNDS.
     """
-    match command.order:
-        case OpenAccount(currency):
-            return domain.open_account(accounts, command.player, currency)
-        case Deposit(amount, note):
-            return domain.deposit(accounts, command.transfer_id, command.player, amount, note)
-        case Withdraw(amount, note):
-            return domain.withdraw(accounts, command.transfer_id, command.player, amount, note)
+    order = command.order
+    if isinstance(order, OpenAccount):
+        return domain.open_account(accounts, command.player, order.currency)
+    carry = domain.deposit if isinstance(order, Deposit) else domain.withdraw
+    return carry(accounts, command.transfer_id, command.player, order.amount, order.note)
 
 
 def answer_in(player: str, event_type: str, payload: bytes) -> AccountAnswer | TransferAnswer:

@@ -117,28 +117,22 @@ def decide(
     Raises `CroupierError` where the ledger cannot follow the table: then one of them is wrong, and
     a person must look (TABLE_NOT_FOUND, BAD_AMOUNT, ACCOUNT_NOT_FOUND, INSUFFICIENT_CHIPS, …).
     """
-    match instruction:
-        case TableOpening(table):
-            return table
-        case BuyIn(table_id, player, amount):
-            table = _known(tables, table_id)
-            return domain.buy_in(accounts, transfer_id, table, player, amount)
-        case CashOut(table_id, player, amount):
-            table = _known(tables, table_id)
-            return domain.cash_out(accounts, transfer_id, table, player, amount)
-        case Settlement(table_id, hand_id, nets, pot_change, rake):
-            table = _known(tables, table_id)
-            return domain.settle(accounts, transfer_id, table, hand_id, nets, pot_change, rake)
-        case Commission(table_id, player, taken):
-            table = _known(tables, table_id)
-            return domain.take_commission(accounts, transfer_id, table, player, taken)
-
-
-def _known(tables: Mapping[str, Table], table_id: str) -> Table:
-    table = tables.get(table_id)
+    if isinstance(instruction, TableOpening):
+        return instruction.table
+    table = tables.get(instruction.table_id)
     if table is None:
-        raise CroupierError("TABLE_NOT_FOUND", f"table {table_id} was never opened")
-    return table
+        raise CroupierError("TABLE_NOT_FOUND", f"table {instruction.table_id} was never opened")
+    match instruction:
+        case BuyIn(_, player, amount):
+            return domain.buy_in(accounts, transfer_id, table, player, amount)
+        case CashOut(_, player, amount):
+            return domain.cash_out(accounts, transfer_id, table, player, amount)
+        case Settlement(_, hand_id, nets, pot_change, rake):
+            return domain.settle(accounts, transfer_id, table, hand_id, nets, pot_change, rake)
+        case _:
+            return domain.take_commission(
+                accounts, transfer_id, table, instruction.player, instruction.taken
+            )
 
 
 def _instruction(table_id: str, body: Any) -> Instruction:
