@@ -36,7 +36,7 @@ def run_lines(text: str) -> Iterator[dict[str, Any]]:
     try:
         whole = _loads(text)
     except ScriptError:
-        for line in text.splitlines():
+        for line in text.split("\n"):  # JSON may hold other line separators inside a string
             if line.strip():
                 yield _run_line(line)
     else:

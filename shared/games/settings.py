@@ -79,9 +79,8 @@ def ratio(raw: Raw, name: str, default: Fraction, most: int) -> Fraction:
     """A number from 0 to `most`, not always whole."""
     if name not in raw:
         return default
-    value = _ratio(name, raw[name])
-    if value > most:
-        raise SettingError(name, f"{name} must be at most {most}")
+    if isinstance(raw[name], str) or (value := _ratio(name, raw[name])) > most:
+        raise SettingError(name, f"{name} must be a number up to {most}")
     return value
 
 

@@ -378,6 +378,12 @@ def test_one_script_may_take_many_lines() -> None:
     assert list(run_lines(json.dumps(script()))) == [run_script(script())]
 
 
+def test_only_a_line_feed_ends_a_script() -> None:
+    odd = one(owner="a\u2028b\x85c", bets={"a\u2028b\x85c": {"stake": 100}})
+    text = json.dumps(odd, ensure_ascii=False)
+    assert list(run_lines(f"{text}\r\n{text}\n")) == [run_script(odd)] * 2
+
+
 def test_no_text_is_no_script() -> None:
     assert list(run_lines("")) == []
     assert list(run_lines("\n \n")) == []

@@ -95,8 +95,8 @@ def test_switches_and_words() -> None:
 
 def test_ratios_and_tables_of_them() -> None:
     assert reading.ratio({}, "percent", Fraction(5), most=100) == 5
-    assert reading.ratio({"percent": "2.5"}, "percent", Fraction(5), most=100) == Fraction(5, 2)
-    for wrong in (101, "x", None):
+    assert reading.ratio({"percent": 2.5}, "percent", Fraction(5), most=100) == Fraction(5, 2)
+    for wrong in (101, -1, "5", None):
         with pytest.raises(SettingError):
             reading.ratio({"percent": wrong}, "percent", Fraction(5), most=100)
     default = {"pair": Fraction(1), "flush": Fraction(5)}
