@@ -109,9 +109,6 @@ async def call_append(
     """Calls `log.append`; each answer with the function's own word for its outcome."""
     row = await connection.fetchrow(_APPEND, *arguments, timeout=timeout_s)
     assert row is not None
-    count = len(arguments[0])
-    # An array is as long as its last element that was set.
-    columns = [[*(column or ()), *[None] * (count - len(column or ()))] for column in row]
     return [
         (
             word,
@@ -125,7 +122,7 @@ async def call_append(
             ),
         )
         for word, partition, first_position, first_version, last_version, recorded_at in zip(
-            *columns, strict=True
+            *row, strict=True
         )
     ]
 

@@ -70,6 +70,17 @@ BEGIN
         RAISE EXCEPTION 'arguments of different or impossible lengths' USING ERRCODE = 'LG003';
     END IF;
 
+    -- Of full length from the start: an array whose first element to be set is the third would begin
+    -- with the third.
+    outcomes := array_fill(NULL::text, ARRAY[appends]);
+    partitions := array_fill(NULL::text, ARRAY[appends]);
+    first_positions := array_fill(NULL::bigint, ARRAY[appends]);
+    first_versions := first_positions;
+    last_versions := first_positions;
+    recorded_ats := array_fill(NULL::timestamptz, ARRAY[appends]);
+    block_heads := array_fill(NULL::bytea, ARRAY[appends]);
+    event_offsets := array_fill(0, ARRAY[appends]);
+
     LOCK TABLE log.partitions IN ROW SHARE MODE;
     FOR it IN
         SELECT p.name, p.position, p.head, p.recorded_at AS now,
