@@ -93,7 +93,7 @@ class Keeper:
         self._set("stopped")
 
     async def _keep(self) -> None:
-        pause_s = _FIRST_PAUSE_S
+        pause_s = 0.0
         while True:
             assert self._process is not None
             started_s = time.monotonic()
@@ -103,13 +103,11 @@ class Keeper:
                     await asyncio.sleep(_POLL_S)
             finally:
                 serving.cancel()
-            if time.monotonic() - started_s > _STEADY_S:
-                pause_s = _FIRST_PAUSE_S
+            pause_s = next_pause_s(pause_s, time.monotonic() - started_s)
             status = self._process.returncode
             _log.warning("process_died", process=self.program.name, status=status, pause_s=pause_s)
             self._set("backing-off")
             await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             self.restarts += 1
             # To end what is left of the last one may take a while: the others go on meanwhile.
             await asyncio.to_thread(self.prepare)
@@ -141,6 +139,14 @@ class Keeper:
             log.seek(max(0, self.program.log.stat().st_size - _TAIL_BYTES))
             tail = log.read().decode(errors="replace")
         return f"{self.program.name} {what}; the end of {self.program.log}:\n{tail}"
+
+
+def next_pause_s(last_pause_s: float, lived_s: float) -> float:
+    """How long to wait before a process that lived for `lived_s` is started again: twice as long
+    as the last time, from 0.1 to 10 s; from the beginning after a steady life of 10 s."""
+    if lived_s > _STEADY_S:
+        return _FIRST_PAUSE_S
+    return min(max(2 * last_pause_s, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
 
 
 async def _ends(process: subprocess.Popen[bytes], within_s: float) -> bool:

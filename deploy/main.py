@@ -8,7 +8,6 @@ import os
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from clients.cli.app import app, run_app
-
 from deploy.commands import commands
 
 

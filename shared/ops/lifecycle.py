@@ -57,7 +57,7 @@ async def _run(settings: S, serve: Serve[S]) -> int:
         serving.cancel()
         await asyncio.wait({serving}, timeout=1)
         return 1
-    failure = serving.exception()
+    failure = None if serving.cancelled() else serving.exception()
     if failure is not None:
         _log.error("service_failed", exc_info=failure)
         return 1

@@ -1,7 +1,7 @@
 """Logs: one JSON object a line in services, readable lines on a terminal.
 
-`table`, `hand`, `player` and `correlation` are bound with `structlog.contextvars` and stand in every
-line written while they are bound, those of libraries included.
+`table`, `hand`, `player` and `correlation` are bound with `structlog.contextvars` and stand in
+every line written while they are bound, those of libraries included.
 """
 
 from __future__ import annotations

@@ -10,12 +10,14 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from binascii import Error as Base64Error
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ServiceName = Literal["shuffle", "wallet", "audit", "relay", "table"]
+SERVICES: tuple[ServiceName, ...] = get_args(ServiceName)
+"""In the order in which they are started; `table` needs the others most."""
 
 _ADDRESS = r"^[^:\s]+:\d{1,5}$"
 _KEY_BYTES = 32

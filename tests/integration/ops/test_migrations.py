@@ -36,7 +36,7 @@ async def count(empty: Database, table: str) -> int | None:
     try:
         if await connection.fetchval("SELECT to_regclass($1)", table) is None:
             return None
-        found: int = await connection.fetchval(f"SELECT count(*) FROM {table}")  # noqa: S608
+        found: int = await connection.fetchval(f"SELECT count(*) FROM {table}")
         return found
     finally:
         await connection.close()
