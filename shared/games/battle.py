@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NoReturn
 
-from shared.errors import RuleError
+from shared.cards import DECK
+from shared.errors import RuleError, SettingError
 from shared.games import boxes
 from shared.games import settings as reading
 from shared.games.play import (
@@ -46,6 +47,7 @@ ODDS = (1, 1, 1, 2, 3)
 
 _ACE = 12
 _MOST_CARDS = 5
+_MOST_BOXES = 19  # 5 cards a box and to the dealer, of the 104 behind the cut card
 _FIGHT = "fight"
 _SURRENDER = "surrender"
 _FOUGHT = "fought"
@@ -110,12 +112,17 @@ class Hand:
 def settings(raw: reading.Raw) -> Settings:
     """The settings of a battle table; `SettingError` names the one at fault."""
     reading.only(raw, (*reading.LIMITS, "boxes", "bettors_per_box", "decks"))
-    return Settings(
+    read = Settings(
         limits=reading.limits(raw),
-        boxes=reading.whole(raw, "boxes", 7, high=reading.MOST_BOXES),
+        boxes=reading.whole(raw, "boxes", 7, high=_MOST_BOXES),
         bettors_per_box=reading.whole(raw, "bettors_per_box", 3, high=reading.MOST_BETTORS),
         decks=reading.whole(raw, "decks", 6, high=reading.MOST_DECKS),
     )
+    if SHOE.burn + _MOST_CARDS * (read.boxes + 1) > len(DECK) * read.decks:
+        raise SettingError(
+            "boxes", "a coup on so many boxes may need more cards than the decks have"
+        )
+    return read
 
 
 def decks(settings: Settings) -> int:

@@ -228,6 +228,16 @@ def test_BTL_08_odds_by_the_number_of_cards_on_everything_staked(cards: int, odd
     assert back(result) == {"stake": 100 * cards * (1 + odds)}
 
 
+def test_BTL_09_a_coup_never_needs_more_cards_than_there_are() -> None:
+    assert 5 * (19 + 1) <= SHOE.cards_behind_cut_card
+    assert battle.settings({"boxes": 19}).boxes == 19
+    assert battle.settings({"boxes": 8, "decks": 1}).boxes == 8
+    for raw in ({"boxes": 20}, {"boxes": 9, "decks": 1}):
+        with pytest.raises(SettingError) as refused:
+            battle.settings(raw)
+        assert refused.value.field == "boxes"
+
+
 def test_BTL_09_the_coup_that_meets_the_cut_card_is_the_last() -> None:
     assert [SHOE.another_hand(remaining) for remaining in (103, 104)] == [False, True]
 
