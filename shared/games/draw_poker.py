@@ -12,9 +12,11 @@ from functools import lru_cache
 from shared.errors import RuleError
 from shared.games import draw_betting as betting
 from shared.games.draw_betting import Round
-from shared.games.draw_entries import check_bets, entry_of
+from shared.games.draw_entries import check_bets as check_bets
+from shared.games.draw_entries import entry_of
 from shared.games.draw_pots import Payout, showdown, uncontested
-from shared.games.draw_settings import Settings, settings
+from shared.games.draw_settings import Settings
+from shared.games.draw_settings import settings as settings
 from shared.games.play import (
     Cell,
     Deal,
@@ -34,8 +36,6 @@ from shared.games.play import (
     known,
 )
 from shared.games.poker import strength
-
-__all__ = ["check_bets", "settings"]
 
 NAME = "draw_poker"
 VERSION = 1

@@ -9,8 +9,9 @@ from functools import lru_cache
 from shared.cards import DECK
 from shared.errors import RuleError
 from shared.games import boxes
-from shared.games.oasis_bets import check_bets
-from shared.games.oasis_settings import EXCHANGES, Settings, settings
+from shared.games.oasis_bets import check_bets as check_bets
+from shared.games.oasis_settings import EXCHANGES, Settings
+from shared.games.oasis_settings import settings as settings
 from shared.games.oasis_shares import (
     Playing,
     Share,
@@ -37,8 +38,6 @@ from shared.games.play import (
     known,
 )
 from shared.games.poker import ACE_KING, hand_name, strength
-
-__all__ = ["check_bets", "settings"]
 
 NAME = "oasis_poker"
 VERSION = 1

@@ -99,7 +99,7 @@ def settings(raw: reading.Raw) -> Settings:
     table_class = reading.word(raw, "table_class", "main", ("main", "vip", "private"))
     insured = reading.word(raw, "insurance_from", _ACE_KING, tuple(_INSURANCE_FROM))
     bonus_min = reading.whole_or_none(raw, "bonus_min")
-    bonus_max = reading.whole_or_none(raw, "bonus_max")
+    bonus_max = reading.whole_or_none(raw, "bonus_max", low=bonus_min or 0)
     return Settings(
         limits=reading.limits(raw),
         boxes=reading.whole(raw, "boxes", 6, high=_MOST_BOXES),

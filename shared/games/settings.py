@@ -39,8 +39,11 @@ def only(raw: Raw, names: Collection[str]) -> None:
 
 
 def limits(raw: Raw) -> Limits:
-    """The limits; a max payout below 3 × the maximum is refused (TAB-07)."""
+    """The limits; a maximum below the minimum is refused, and a max payout below 3 × the maximum
+    (TAB-07)."""
     read = Limits(*(whole_or_none(raw, name) for name in LIMITS))
+    if read.min is not None and read.max is not None and read.max < read.min:
+        raise SettingError("max", "the maximum is below the minimum")
     if read.max is not None and read.max_payout is not None and read.max_payout < 3 * read.max:
         raise SettingError("max_payout", "the max payout is below three times the maximum")
     return read

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shared.cards import Card, parse_card
-from shared.games.play import Cell, Deal, Decision, Decisions, Done, Face, Game, Setup, Show
+from shared.games.play import Cell, Deal, Decision, Decisions, Done, Due, Face, Game, Setup, Show
 from shared.games.script import run_script
 
 Result = dict[str, Any]
@@ -108,10 +108,15 @@ class Live:
         assert isinstance(self.step, Done)
         return self.step
 
+    @property
+    def due(self) -> tuple[Due, ...]:
+        """The boxes that may decide now."""
+        assert isinstance(self.step, Decisions)
+        return self.step.due
+
     def options(self) -> dict[int, list[str]]:
         """The words each box may say now."""
-        assert isinstance(self.step, Decisions)
-        return {due.box: [option.do for option in due.options] for due in self.step.due}
+        return {due.box: [option.do for option in due.options] for due in self.due}
 
     def _go_on(self) -> None:
         while isinstance(step := self.rules.next_step(self.hand), Deal | Show):
