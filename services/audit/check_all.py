@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -30,8 +30,8 @@ class Snapshot:
     """The house at one moment: all of it read in one transaction.
 
     `tables` are the versions of the tables' streams by stream, `stream_totals` the sums of the
-    versions of all streams by partition, `books` the wallet's accounts, `applied` the positions of
-    the wallet's consumers by table partition, `parked` the table streams that the wallet has parked.
+    versions of all streams by partition, `books` the wallet's accounts, `applied` the positions
+    of the wallet's consumers by table partition, `parked` the streams that the wallet has parked.
     """
 
     heads: Mapping[str, Head]
@@ -95,6 +95,7 @@ class FullCheck:
             for stream in sorted(self._snapshot.tables):
                 async for _ in self._table(stream):
                     yield progress
+            progress.add(_parked_findings(self._snapshot.parked))
             progress.add(self._ledger.compare(self._snapshot.books))
             progress.add(self._ledger.compare_chips(self._at_applied))
         progress.done = True
@@ -177,6 +178,11 @@ class FullCheck:
         self._progress.hands += walk.hands
         walk.hands = 0
         self._progress.add(findings)
+
+
+def _parked_findings(parked: Iterable[str]) -> Iterator[Finding]:
+    for stream in parked:
+        yield Finding(Check.POSTINGS, "the wallet has parked events of this table", stream=stream)
 
 
 class _Answers:

@@ -1,0 +1,55 @@
+"""The process of the audit service: everything wired once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from croupier.audit.v1 import audit_pb2
+from croupier.audit.v1.audit_pb2_grpc import add_AuditServiceServicer_to_server
+
+from services.audit.projection import rows_of
+from services.audit.server import Audit
+from services.audit.storage import write
+from shared.bus.consumer import Consuming
+from shared.bus.consumers import Consumers
+from shared.bus.ping import Pinger
+from shared.bus.stream import connect
+from shared.log import Connection, PostgresLog, RecordedEvent, open_pool
+from shared.ops.settings import AuditSettings, key_bytes
+from shared.rpc.server import Server
+from shared.sealing import Keyring
+
+CATEGORIES = ("table", "shuffle", "wallet", "audit")
+
+
+async def apply(connection: Connection, events: Sequence[RecordedEvent]) -> frozenset[str]:
+    """Indexes events, in the consumer's transaction."""
+    await write(connection, [row for event in events for row in rows_of(event)])
+    return frozenset()
+
+
+async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
+    """Serves and indexes until `stopping`, then drains."""
+    dsn = settings.database_dsn.get_secret_value()
+    keyring = Keyring(
+        settings.deployment_key_id,
+        {settings.deployment_key_id: key_bytes(settings.deployment_key)},
+    )
+    bus = await connect(settings.nats_url.get_secret_value(), settings.node)
+    pool = await open_pool(dsn, settings.database_pool_size, settings.node)
+    try:
+        log = PostgresLog(pool)
+        consuming = Consuming("audit", "audit", apply, Pinger(bus))
+        indexing = asyncio.create_task(Consumers(consuming, CATEGORIES, log, dsn, bus).run())
+        server = Server(settings)
+        add_AuditServiceServicer_to_server(Audit(log, pool, keyring), server.grpc)
+        server.offer(audit_pb2.DESCRIPTOR.services_by_name["AuditService"])
+        try:
+            await server.run_until(stopping)
+        finally:
+            indexing.cancel()
+            await asyncio.wait([indexing])
+    finally:
+        await pool.close()
+        await bus.close()

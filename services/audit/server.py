@@ -1,0 +1,295 @@
+"""`croupier.audit.v1.AuditService` on the wire: for auditors only."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from croupier.audit.v1 import audit_pb2 as pb
+from croupier.audit.v1.audit_pb2_grpc import AuditServiceServicer
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from services.audit import enquiries
+from services.audit.check_all import FullCheck, Progress
+from services.audit.check_hand import CHECKS, HandCheck
+from services.audit.enquiries import Filter, IndexedHand
+from services.audit.evidence import decoded
+from services.audit.projection import moment
+from services.audit.replay import Replay, Step, replay
+from services.audit.snapshot import applied_by_wallet, take_snapshot
+from services.audit.verify.findings import Check, Finding, Read
+from shared.errors import CroupierError
+from shared.events import UnknownEventError, UnreadableEventError, decode, to_json
+from shared.log import EventLog, RecordedEvent, on_connection
+from shared.log.patience import Pool
+from shared.rpc.access import Role
+from shared.rpc.caller import caller
+from shared.sealing import Keyring
+
+DEFAULT_PAGE = 100
+MAX_PAGE = 500
+MAX_PAGE_BYTES = 3 * 1024 * 1024
+MAX_CHECKS_AT_ONCE = 2
+_TELL_EVERY_S = 0.25
+
+_Context = Any
+
+
+class Audit(AuditServiceServicer):
+    """The service; see audit.proto for what each method does."""
+
+    def __init__(self, log: EventLog, pool: Pool, keyring: Keyring) -> None:
+        self._log = log
+        self._pool = pool
+        self._keyring = keyring
+        self._hand_check = HandCheck(log, keyring, lambda: on_connection(pool, applied_by_wallet))
+        self._full_checks = asyncio.Semaphore(MAX_CHECKS_AT_ONCE)
+
+    async def ListHands(  # noqa: N802
+        self, request: pb.ListHandsRequest, context: _Context
+    ) -> pb.ListHandsResponse:
+        wanted = Filter(
+            request.table_id,
+            request.player,
+            request.game,
+            _moment_in(request, "from"),
+            _moment_in(request, "until"),
+        )
+        size = _page_size(request.page_size)
+        hands, token = await on_connection(
+            self._pool,
+            lambda connection: enquiries.list_hands(connection, wanted, size, request.page_token),
+        )
+        return pb.ListHandsResponse(hands=map(_indexed, hands), next_page_token=token)
+
+    async def ReplayHand(  # noqa: N802
+        self, request: pb.ReplayHandRequest, context: _Context
+    ) -> pb.ReplayHandResponse:
+        events = await self._log.read_hand(request.hand_id)
+        if not events:
+            raise CroupierError("HAND_NOT_FOUND", f"no hand {request.hand_id!r}", "hand_id")
+        unreadable: list[Finding] = []
+        reads = decoded(events, Check.RULES, unreadable)
+        shoe_id = next(
+            (read.body.shoe_id for read in reads if read.event.type in _NAMES_THE_SHOE), ""
+        )
+        # Private cards are for the auditor's eyes alone, whoever else may be let in here one day.
+        keyring = self._keyring if caller().role is Role.AUDITOR else None
+        told = replay(reads, shoe_id, keyring)
+        return pb.ReplayHandResponse(
+            hand=_replayed_hand(request.hand_id, reads, told, shoe_id),
+            steps=[_step(step) for step in told.steps],
+            proofs=told.proofs,
+            shoe_root=await self._root_of(shoe_id),
+        )
+
+    async def VerifyHand(  # noqa: N802
+        self, request: pb.VerifyHandRequest, context: _Context
+    ) -> pb.VerifyHandResponse:
+        report = await self._hand_check.run(request.hand_id)
+        return pb.VerifyHandResponse(
+            hand_id=request.hand_id,
+            verified=not report.findings,
+            checks_done=_checks(CHECKS),
+            findings=map(_finding, report.findings),
+            events=report.events,
+        )
+
+    async def VerifyAll(  # noqa: N802
+        self, request: pb.VerifyAllRequest, context: _Context
+    ) -> AsyncIterator[pb.VerifyAllResponse]:
+        if self._full_checks.locked():
+            raise CroupierError("OVERLOADED", f"{MAX_CHECKS_AT_ONCE} checks of all run already")
+        async with self._full_checks:
+            snapshot = await on_connection(self._pool, take_snapshot)
+            total = await on_connection(
+                self._pool,
+                lambda connection: enquiries.count_hands(connection, request.table_id),
+            )
+            if request.table_id and f"table/{request.table_id}" not in snapshot.tables:
+                raise CroupierError("TABLE_NOT_FOUND", f"no table {request.table_id!r}", "table_id")
+            loop = asyncio.get_running_loop()
+            tell_at = loop.time()
+            check = FullCheck(self._log, self._keyring, snapshot)
+            async for progress in check.run(request.table_id):
+                if progress.done or loop.time() >= tell_at:
+                    yield _progress(progress, total)
+                    progress.findings.clear()
+                    tell_at = loop.time() + _TELL_EVERY_S
+
+    async def ListEvents(  # noqa: N802
+        self, request: pb.ListEventsRequest, context: _Context
+    ) -> pb.ListEventsResponse:
+        if bool(request.partition) == bool(request.stream):
+            raise CroupierError("BAD_REQUEST", "name a partition or a stream", "partition")
+        if request.after < 0:
+            raise CroupierError("BAD_REQUEST", "counts from 0", "after")
+        size = _page_size(request.page_size)
+        read = self._log.read_partition if request.partition else self._log.read_stream
+        events = await read(request.partition or request.stream, request.after, size)
+        answer = pb.ListEventsResponse()
+        for event in events:
+            answer.events.append(_event(event))
+            if answer.ByteSize() > MAX_PAGE_BYTES:
+                break
+        if events and (len(events) == size or len(answer.events) < len(events)):
+            last = answer.events[-1]
+            answer.next_after = last.position if request.partition else last.version
+        return answer
+
+    async def GetProgress(  # noqa: N802
+        self, request: pb.GetProgressRequest, context: _Context
+    ) -> pb.GetProgressResponse:
+        return pb.GetProgressResponse(
+            partitions=[
+                pb.GetProgressResponse.Partition(
+                    partition=each.partition,
+                    indexed=each.indexed,
+                    head=each.head,
+                    parked=each.parked,
+                )
+                for each in await on_connection(self._pool, enquiries.progress)
+            ]
+        )
+
+    async def _root_of(self, shoe_id: str) -> bytes:
+        """The seal of a shoe, which is among its first events; empty where there is none."""
+        if not shoe_id:
+            return b""
+        events = await self._log.read_stream(f"shuffle/{shoe_id}", 0, _EVENTS_BEFORE_SEAL)
+        for read in decoded(events, Check.SHOE, []):
+            if read.event.type == "ShoeSealed":
+                return bytes(read.body.root)
+        return b""
+
+
+_NAMES_THE_SHOE = ("HandOpened", "CardsDue", "BettingOpened")
+_EVENTS_BEFORE_SEAL = 200
+"""More than 32 seeds, committed and opened, and the claims of some owners can make."""
+
+
+def _page_size(asked: int) -> int:
+    if asked < 0:
+        raise CroupierError("BAD_REQUEST", "a page has some entries", "page_size")
+    return min(asked or DEFAULT_PAGE, MAX_PAGE)
+
+
+def _moment_in(request: Any, name: str) -> datetime | None:
+    return moment(getattr(request, name)) if request.HasField(name) else None
+
+
+def _stamp(value: datetime | None) -> Timestamp | None:
+    if value is None:
+        return None
+    stamp = Timestamp()
+    stamp.FromDatetime(value)
+    return stamp
+
+
+def _indexed(hand: IndexedHand) -> pb.Hand:
+    return pb.Hand(
+        hand_id=hand.hand_id,
+        table_id=hand.table_id,
+        game=hand.game,
+        number=hand.number,
+        shoe_id=hand.shoe_id,
+        result=hand.result or "",
+        players=hand.players,
+        opened_at=_stamp(hand.opened_at),
+        ended_at=_stamp(hand.ended_at),
+        voided=hand.voided,
+    )
+
+
+def _replayed_hand(hand_id: str, reads: Sequence[Read], told: Replay, shoe_id: str) -> pb.Hand:
+    betting = next((read for read in reads if read.event.type == "BettingOpened"), None)
+    opened, ended = told.opened, told.ended
+    begun = opened or betting
+    return pb.Hand(
+        hand_id=hand_id,
+        table_id=begun.event.stream.removeprefix("table/") if begun is not None else "",
+        game=opened.body.game if opened is not None else "",
+        number=begun.body.number if begun is not None else 0,
+        shoe_id=shoe_id,
+        result=ended.body.result if ended is not None and ended.event.type == "HandSettled" else "",
+        players=told.players,
+        opened_at=_stamp(begun.event.recorded_at if begun is not None else None),
+        ended_at=_stamp(ended.event.recorded_at if ended is not None else None),
+        voided=ended is not None and ended.event.type == "HandVoided",
+    )
+
+
+def _step(step: Step) -> pb.ReplayHandResponse.Step:
+    event = step.event
+    return pb.ReplayHandResponse.Step(
+        stream=event.stream,
+        version=event.version,
+        partition=event.partition,
+        position=event.position,
+        type=event.type,
+        recorded_at=_stamp(event.recorded_at),
+        actor=event.actor,
+        derived=step.derived,
+        body_json=step.body_json,
+        text=step.text,
+        sights=[
+            pb.ReplayHandResponse.Sight(party=party, cards=cards)
+            for party, cards in step.sights.items()
+        ],
+    )
+
+
+def _event(event: RecordedEvent) -> pb.ListEventsResponse.Event:
+    return pb.ListEventsResponse.Event(
+        partition=event.partition,
+        position=event.position,
+        stream=event.stream,
+        version=event.version,
+        type=event.type,
+        hand_id=event.hand_id or "",
+        actor=event.actor,
+        recorded_at=_stamp(event.recorded_at),
+        body_json=_body_json(event),
+        hash=event.hash,
+    )
+
+
+def _body_json(event: RecordedEvent) -> str:
+    """The body as JSON; null where this version cannot read it."""
+    try:
+        body = to_json(decode(event.type, event.payload))
+    except (UnknownEventError, UnreadableEventError):
+        return "null"
+    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+
+
+def _finding(finding: Finding) -> pb.Finding:
+    return pb.Finding(
+        check=pb.Check.ValueType(finding.check),
+        hand_id=finding.hand_id,
+        stream=finding.stream,
+        version=finding.version,
+        partition=finding.partition,
+        position=finding.position,
+        message=finding.message,
+    )
+
+
+def _progress(progress: Progress, total: int) -> pb.VerifyAllResponse:
+    return pb.VerifyAllResponse(
+        hands_verified=progress.hands,
+        # The index may be behind the log.
+        hands_total=max(total, progress.hands),
+        findings=map(_finding, progress.findings),
+        done=progress.done,
+        events_checked=progress.events,
+        hands_failed=len(progress.failed),
+        checks_done=_checks(progress.checks if progress.done else ()),
+    )
+
+
+def _checks(checks: Iterable[Check]) -> list[pb.Check.ValueType]:
+    return [pb.Check.ValueType(check) for check in checks]
