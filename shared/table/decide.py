@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shared.errors import CroupierError, RuleError
+from shared.errors import CroupierError, RuleError, SettingError
 from shared.games.play import Face
 from shared.games.registry import game
 from shared.table import events as e
@@ -75,7 +75,9 @@ def _table_opened(state: TableState, fact: e.TableOpened) -> None:
     rules = game(fact.game)
     if fact.rules_version != rules.VERSION:
         raise RuleError("BAD_SETTING", f"{fact.game} is at rules version {rules.VERSION}", "game")
-    rules.settings(json.loads(fact.rules_json))
+    limits = rules.settings(json.loads(fact.rules_json)).limits
+    if limits.min is not None and limits.max is not None and limits.min > limits.max:
+        raise SettingError("max", "no stake is at least the minimum and at most the maximum")
 
 
 def _table_claimed(state: TableState, fact: e.TableClaimed) -> None:

@@ -1,0 +1,119 @@
+"""TAB clauses that a live table keeps, whatever the game."""
+
+from __future__ import annotations
+
+from shared.table import events as e
+from shared.table.state import free_chips
+from tests.unit.table.story import Story
+from tests.unit.table.test_table import BANKER, refused
+
+
+def test_TAB_02_a_box_is_shared_by_its_owners_consent_only() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.bet("ann", 1, "player", 1_000)
+    assert refused(story, e.BetPlaced("bob", 1, "tie", 10, at=story.now)) == "CONSENT_NEEDED"
+    assert refused(story, e.BettorAdmitted("bob", 1, "bob", story.now)) == "NOT_BOX_OWNER"
+    assert refused(story, e.BettorAdmitted("ann", 1, "cid", story.now)) == "NOT_SEATED"
+    story.do(e.BettorAdmitted("ann", 1, "bob", story.now))
+    story.bet("bob", 1, "tie", 10)
+    story.done("ann", "bob")
+    story.expire_cut()
+    (box,) = story.last(e.HandOpened).boxes
+    assert (box.owner, [bet.player for bet in box.bets]) == ("ann", ["ann", "bob"])
+
+
+def test_TAB_02_the_owner_is_owner_for_one_hand() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.hand(("ann", 1, "player", 1_000), ("bob", 2, "player", 1_000))
+    story.bet("bob", 1, "tie", 10)
+    assert story.state.betting is not None
+    assert dict(story.state.betting.owners) == {1: "bob"}
+
+
+def test_TAB_03_chips_on_the_table_only() -> None:
+    story = Story()
+    story.do(e.PlayerJoined("ann", story.now), e.ChipsRequested("ann", 500, story.now))
+    assert refused(story, e.BetPlaced("ann", 1, "tie", 1, at=story.now)) == "INSUFFICIENT_CHIPS"
+
+
+def test_TAB_05_a_player_leaves_once_the_running_hand_is_over() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.bet("ann", 1, "player", 1_000)
+    story.do(e.LeaveRequested("bob", story.now))
+    assert "bob" not in story.state.seats  # he has no stake in it
+    story.do(e.LeaveRequested("ann", story.now))
+    assert story.state.seats["ann"].leaving
+    assert refused(story, e.BetPlaced("ann", 1, "tie", 1, at=story.now)) == "BETTING_CLOSED"
+    story.expire_cut()
+    assert "ann" not in story.state.seats
+    assert story.last(e.PlayerLeft) == e.PlayerLeft("ann")
+
+
+def test_TAB_05_a_player_sits_out_any_number_of_hands() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.do(e.SitOutChanged("bob", True, story.now))
+    for _ in range(3):
+        story.hand(("ann", 1, "player", 1_000))
+    assert story.state.hands_played == 3
+    story.do(e.SitOutChanged("bob", False, story.now))
+    story.bet("bob", 2, "tie", 10)
+
+
+def test_TAB_11_the_hand_carries_the_settings_it_is_played_by() -> None:
+    story = Story(rules='{"commission_percent":10}', cards=BANKER, chips=("ann",))
+    story.hand(("ann", 1, "banker", 1_000))
+    assert story.last(e.HandOpened).rules_json == '{"commission_percent":10}'
+    assert story.last(e.HandSettled).commission == (e.CommissionBooked("ann", 100),)
+
+
+def test_BAC_10_commission_is_owed_and_its_chips_cannot_be_staked_or_cashed() -> None:
+    story = Story(cards=BANKER, chips=("ann",))
+    story.hand(("ann", 1, "banker", 1_000))
+    seat = story.state.seats["ann"]
+    assert (seat.chips, seat.owed) == (101_000, 50)
+    assert free_chips(story.state, "ann") == 100_950
+    assert refused(story, e.CashOutAsked("ann", 100_951, story.now)) == "INSUFFICIENT_CHIPS"
+    bet = e.BetPlaced("ann", 1, "player", 100_951, at=story.now)
+    assert refused(story, bet) == "INSUFFICIENT_CHIPS"
+
+
+def test_BAC_11_a_player_who_leaves_pays_the_remainder_as_a_whole_unit() -> None:
+    story = Story(cards=BANKER, chips=("ann",))
+    story.hand(("ann", 1, "banker", 1_000))
+    story.do(e.LeaveRequested("ann", story.now))
+    assert story.last(e.CommissionTaken) == e.CommissionTaken("ann", 50, 100)
+    assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 100_900)
+
+
+def test_BAC_10_and_BAC_11_commission_is_settled_when_the_shoe_ends() -> None:
+    story = Story(cards=BANKER, chips=("ann",))
+    story.hand(("ann", 1, "banker", 3_000))  # owes 150
+    shoe = story.state.shoe
+    assert shoe is not None
+    while story.state.shoe is not None and story.state.shoe.shoe_id == shoe.shoe_id:
+        story.hand(("ann", 1, "tie", 10))
+    assert story.last(e.CommissionTaken) == e.CommissionTaken("ann", 150, 100)
+    assert story.state.seats["ann"].owed == 0
+
+
+def test_BAC_03_the_first_card_is_turned_up_and_its_value_is_burned_face_down() -> None:
+    story = Story(cards="Kc", chips=("ann",))
+    story.hand(("ann", 1, "tie", 10))
+    burns = [
+        event
+        for event in story.log
+        if isinstance(event, e.CardsDealt) and event.cards[0].hand == "burn"
+    ]
+    assert [len(burn.cards) for burn in burns] == [1, 10]
+    assert burns[0].cards[0].card is not None
+    assert all(card.card is None for card in burns[1].cards)
+
+
+def test_BAC_12_a_coup_starts_while_seven_cards_remain() -> None:
+    story = Story(chips=("ann",))
+    while "ShoeFinished" not in story.types():
+        story.hand(("ann", 1, "tie", 10))
+    opened = story.last(e.HandOpened)
+    dealt = [event for event in story.log if isinstance(event, e.CardsDealt)][-1]
+    assert 416 - opened.next_position >= 7
+    assert 416 - (dealt.cards[-1].position + 1) < 7

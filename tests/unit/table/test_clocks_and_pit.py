@@ -1,0 +1,139 @@
+"""Outages and owners: nobody is folded by them. The pit: incidents and rulings."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.errors import CroupierError
+from shared.table import events as e
+from shared.table.next_step import PutAway
+from shared.table.state import open_deadline
+from tests.unit.table.story import SECOND, Story
+from tests.unit.table.test_table import betting_closed_on_a_new_shoe, refused
+
+
+def test_TAB_06_a_new_owner_leaves_at_least_the_grace_on_a_running_clock() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.bet("ann", 1, "player", 1_000)
+    story.later(14)
+    story.do(e.TableClaimed("n2", 2, story.now))
+    assert story.last(e.DeadlineMoved).deadline == story.now + 10 * SECOND
+    assert open_deadline(story.state) == story.now + 10 * SECOND
+
+
+def test_a_clock_with_more_than_the_grace_left_is_not_moved() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.bet("ann", 1, "player", 1_000)
+    deadline = open_deadline(story.state)
+    story.do(e.TableClaimed("n2", 2, story.later(4)))
+    assert open_deadline(story.state) == deadline
+    assert "DeadlineMoved" not in story.types()
+
+
+def test_the_clock_of_a_cut_is_graced_after_an_outage() -> None:
+    story = betting_closed_on_a_new_shoe()
+    story.later(30)
+    story.do(e.PlayResumed(story.now))
+    assert open_deadline(story.state) == story.now + 10 * SECOND
+    story.do(e.CutChosen("ann", 5, story.later(9)))
+
+
+def test_the_clock_of_seeds_is_graced_after_an_outage() -> None:
+    story = Story(chips=("ann",))
+    story.run()
+    story.do(e.SeedPledged("ann", b"p" * 32, story.now))
+    story.bet("ann", 1, "player", 1_000)
+    story.done("ann")
+    story.do(e.CutChosen("ann", 5, story.now))
+    story.run()
+    story.do(e.PlayResumed(story.later(60)))
+    assert open_deadline(story.state) == story.now + 10 * SECOND
+    story.do(e.SeedRevealed("ann", b"s" * 16, story.later(9)))
+
+
+def test_without_a_clock_an_outage_moves_nothing() -> None:
+    for story in (Story(), Story(chips=("ann",))):
+        before = len(story.log)
+        story.do(e.PlayResumed(story.now))
+        assert story.types(before) == ["PlayResumed"]
+    story = betting_closed_on_a_new_shoe()
+    story.do(e.CutChosen("ann", 0, story.now))
+    before = len(story.log)
+    story.do(e.PlayResumed(story.now))  # cards are on their way: no clock of players runs
+    assert story.types(before) == ["PlayResumed"]
+    story = Story(chips=("ann",))
+    story.bet("ann", 1, "player", 1_000)
+    story.done("ann")  # the shoe is not even offered yet
+    before = len(story.log)
+    story.do(e.PlayResumed(story.now))
+    assert story.types(before) == ["PlayResumed"]
+
+
+def dealing() -> Story:
+    """A coup whose first four cards are due."""
+    story = Story(chips=("ann",))
+    story.run()
+    story.bet("ann", 1, "player", 1_000)
+    story.done("ann")
+    story.do(e.CutChosen("ann", 0, story.now))
+    while story.state.hand is None:
+        story.do(story.answer(story.errands()[0]))
+    return story
+
+
+@pytest.mark.parametrize("incident", ["card_exposed", "wrong_card_count", "wrong_order"])
+def test_TAB_08_an_incident_voids_a_coup_of_baccarat_and_the_shoe_is_changed(
+    incident: str,
+) -> None:
+    story = dealing()
+    shoe = story.state.shoe
+    assert shoe is not None
+    hand_id = story.last(e.HandOpened).hand_id
+    before = len(story.log)
+    story.do(e.IncidentReported("pit", incident, 5, "seen", story.now))
+    assert story.types(before) == [
+        "IncidentReported",
+        "IncidentResolved",
+        "HandVoided",
+        "ShoeFinished",
+        "ShoeRequested",
+        "BettingOpened",
+    ]
+    assert story.last(e.IncidentResolved) == e.IncidentResolved(incident, "void")
+    assert story.last(e.HandVoided) == e.HandVoided(hand_id, incident)
+    assert story.state.seats["ann"].chips == 100_000
+    assert any(isinstance(x, PutAway) and x.shoe_id == shoe.shoe_id for x in story.errands())
+
+
+def test_TAB_08_a_dealer_change_between_coups_is_logged_and_play_goes_on() -> None:
+    story = Story(chips=("ann",))
+    story.do(e.IncidentReported("pit", "dealer_change", 0, "", story.now))
+    assert story.last(e.IncidentResolved) == e.IncidentResolved("dealer_change", "go_on")
+    story = dealing()
+    change = e.IncidentReported("pit", "dealer_change", 0, "", story.now)
+    assert refused(story, change) == "HAND_RUNNING"
+
+
+def test_TAB_08_an_incident_needs_a_hand_and_a_known_name() -> None:
+    story = Story(chips=("ann",))
+    for incident, reason in (("card_exposed", "NO_HAND"), ("fire", "INCIDENT_NOT_ALLOWED")):
+        with pytest.raises(CroupierError) as error:
+            story.do(e.IncidentReported("pit", incident, 0, "", story.now))
+        assert error.value.reason == reason
+
+
+def test_TAB_12_management_voids_an_unsettled_hand_and_no_other() -> None:
+    story = Story(chips=("ann",))
+    assert refused(story, e.HandRuledVoid("pit", "", story.now)) == "NO_HAND"
+    story = dealing()
+    story.do(e.HandRuledVoid("pit", "why", story.now))
+    assert story.last(e.HandVoided).why == "management"
+    assert story.state.hand is None
+
+
+def test_cards_that_come_after_the_hand_was_voided_are_refused() -> None:
+    story = dealing()
+    (cards,) = story.errands()
+    fact = story.answer(cards)
+    story.do(e.HandRuledVoid("pit", "why", story.now))
+    assert refused(story, fact) == "BAD_POSITION"
