@@ -217,7 +217,7 @@ class _Run:
     async def _deposit(self, player: str, currency: str = "") -> None:
         assert self._wallet is not None
         money = Money(currency=currency or self._currency, minor_units=DEPOSIT_MINOR)
-        await self._wallet.deposit(player, money, "play money for a bot")
+        await self._wallet.deposit(player, money, "play-money:bot")
 
     async def _watch(self, watched: _Watched) -> None:
         while True:
