@@ -157,19 +157,17 @@ def _fighter(box: Box) -> Fighter:
 def next_step(hand: Hand) -> Step:
     """A card to every live box and the dealer, then the losers' decisions, round by round."""
     if hand.deciding:
-        return Decisions(
-            "fight",
-            tuple(
-                Due(
-                    fighter.number,
-                    fighter.owner,
-                    _options(fighter.price, _has(hand.chips, fighter.owner, fighter.price)),
-                )
-                for fighter in hand.fighters
-                if fighter.live and not fighter.word
-            ),
-            together=True,  # BTL-05
+        due = tuple(
+            _due(
+                fighter.number,
+                fighter.owner,
+                fighter.price,
+                _has(hand.chips, fighter.owner, fighter.price),
+            )
+            for fighter in hand.fighters
+            if fighter.live and not fighter.word
         )
+        return Decisions("fight", due, together=True)  # BTL-05
     live = tuple(fighter.number for fighter in hand.fighters if fighter.live)
     return _round(live) if live else _settle(hand)
 
@@ -181,9 +179,9 @@ def _round(live: tuple[int, ...]) -> Deal:
 
 
 @lru_cache(maxsize=256)
-def _options(price: int, can_fight: bool) -> tuple[Option, ...]:
+def _due(box: int, owner: str, price: int, can_fight: bool) -> Due:
     fight = (Option(_FIGHT, price=price),) if can_fight else ()
-    return (*fight, Option(_SURRENDER))
+    return Due(box, owner, (*fight, Option(_SURRENDER)))
 
 
 def _has(chips: Mapping[str, int], player: str, price: int) -> bool:
