@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import Context
 from dataclasses import dataclass, field
 from uuid import UUID, uuid4
 
@@ -135,7 +136,10 @@ class TableOwner:
 
         Raises `NOT_OWNER` when another node was quicker.
         """
-        self._task = asyncio.create_task(self._run(), name=f"table {self.table_id}")
+        # Its own context: what the table does is nobody's call, whoever had it opened.
+        self._task = asyncio.create_task(
+            self._run(), name=f"table {self.table_id}", context=Context()
+        )
         epoch = self.state.epoch + 1
         await self.submit(Proposal(lambda at: e.TableClaimed(node, epoch, at), node, uuid4()))
 
