@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import jwt
@@ -102,11 +103,20 @@ def new_player_id() -> str:
 
 def subject_of(token: str) -> str:
     """Whom a token speaks for. It is not checked here; the house does that."""
+    return str(_claims(token).get("sub", ""))
+
+
+def role_of(token: str) -> str:
+    """In which role a token speaks."""
+    return str(_claims(token).get("role", ""))
+
+
+def _claims(token: str) -> dict[str, Any]:
     try:
-        claims = jwt.decode(token, options={"verify_signature": False})
+        claims: dict[str, Any] = jwt.decode(token, options={"verify_signature": False})
     except jwt.InvalidTokenError as error:
         raise RefusedError("UNAUTHENTICATED", f"this is no token: {error}") from error
-    return str(claims.get("sub", ""))
+    return claims
 
 
 def find_house(file: Path | None = None, address: str = "", token: str = "") -> House:

@@ -38,12 +38,15 @@ async def settle(house: House, timeout_s: float = SETTLE_TIMEOUT_S) -> Ledger:
 
 
 async def verify_everything(
-    house: House, on_progress: Callable[[VerifyAllResponse], None], table: str = ""
+    house: House,
+    on_progress: Callable[[VerifyAllResponse], None],
+    table: str = "",
+    who: Identity = AUDITOR,
 ) -> Verified:
     """Lets the audit verify every hand (of one table), the chain and the ledger."""
     findings: list[Finding] = []
     last = VerifyAllResponse()
-    async with house.connect("audit", AUDITOR) as connection:
+    async with house.connect("audit", who) as connection:
         async for answer in AuditClient(connection).verify_all(table):
             room = MOST_FINDINGS - len(findings)
             findings += answer.findings[:room]

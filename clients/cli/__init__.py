@@ -1,0 +1,1 @@
+"""The `croupier` command, as far as it uses the public API."""

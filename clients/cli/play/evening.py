@@ -1,0 +1,36 @@
+"""From the door to the door: account, table, play, farewell."""
+
+from __future__ import annotations
+
+from clients.api.table import TableClient
+from clients.cli.play.at_terminal import AtTerminal
+from clients.cli.play.keyboard import piped_lines
+from clients.cli.play.names import Names
+from clients.cli.play.ready import balance_of, find_table, see_to_money
+from clients.cli.play.screen import farewell
+from clients.cli.play.scripted import Scripted
+from clients.cli.play.visit import Visit
+from clients.cli.shell import Shell
+
+
+async def play_evening(
+    shell: Shell, game: str, table_id: str, buy_in_minor: int, at_terminal: bool
+) -> bool:
+    """Plays one visit; whether all that was asked could be done."""
+    who = shell.player()
+    good = True
+    async with (
+        shell.house.connect("table", who) as connection,
+        TableClient(connection, who.subject) as client,
+    ):
+        table = await find_table(shell, client, game, table_id)
+        chips_minor = await see_to_money(shell, who, table.currency, buy_in_minor)
+        visit = Visit(await client.seat(table.table_id), Names(who.subject), chips_minor)
+        if at_terminal:
+            await AtTerminal(shell, visit).run()
+        else:
+            with piped_lines() as lines:
+                good = await Scripted(shell, visit, lines).run()
+        balance = await balance_of(shell, who)
+    shell.out.print(farewell(visit.hands, visit.gain_minor, balance, visit.last_hand))
+    return good

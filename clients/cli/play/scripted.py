@@ -1,0 +1,124 @@
+"""Playing from lines on standard input: each is held until it can be done."""
+
+from __future__ import annotations
+
+import asyncio
+
+from croupier.table.v1.table_pb2 import Command
+from rich.markup import escape
+
+from clients.api import commands
+from clients.api.errors import RefusedError, UnansweredError
+from clients.cli.play.keyboard import END_OF_INPUT
+from clients.cli.play.story import clauses_line, result_line
+from clients.cli.play.visit import Visit
+from clients.cli.play.words import NotNowError, NotUnderstoodError
+from clients.cli.shell import Shell
+
+PATIENCE_S = 120.0
+"""How long a line waits until it can be done."""
+
+_GOODBYE = frozenset({"leave", "quit", "exit"})
+
+
+class Scripted:
+    """Prints what happens on standard output, complaints on standard error."""
+
+    def __init__(self, shell: Shell, visit: Visit, lines: asyncio.Queue[str | None]) -> None:
+        self._shell = shell
+        self._visit = visit
+        self._lines = lines
+        self._failed = False
+        self._done_with = ""
+        self._happened = asyncio.Event()
+
+    async def run(self) -> bool:
+        """Plays until the lines end or the player has left; whether every line could be done."""
+        following = asyncio.create_task(self._follow())
+        try:
+            await self._play(following)
+        finally:
+            following.cancel()
+        return not self._failed
+
+    async def _play(self, following: asyncio.Task[None]) -> None:
+        while not self._visit.over:
+            line = await self._lines.get()
+            if line is END_OF_INPUT or line in _GOODBYE:
+                break
+            if not line or line.startswith("#"):
+                continue
+            self._shell.out.print(f"> {escape(line)}", style="dim")
+            await self._carry_out(line)
+            if following.done():
+                await following
+        if not self._visit.over:
+            await self._execute(commands.leave())
+        await self._until_over()
+
+    async def _carry_out(self, line: str) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                command = await self._possible(line)
+        except NotUnderstoodError as error:
+            self._complain(str(error))
+        except TimeoutError:
+            self._complain(f"`{line}` could not be done for {PATIENCE_S:g} s")
+        else:
+            if command is not None:
+                await self._execute(command)
+
+    async def _possible(self, line: str) -> Command | None:
+        """The line's command as soon as the table offers it; `None` when the visit is over."""
+        while not self._visit.over:
+            self._happened.clear()
+            try:
+                command = self._visit.command(line)
+            except NotNowError:
+                command = None
+            sight = self._visit.sight()
+            # After `done` a bet is meant for the next hand.
+            early = command is not None and command.HasField("place_bet")
+            if command is not None and not (early and sight.table.hand_id == self._done_with):
+                if command.HasField("done_betting"):
+                    self._done_with = sight.table.hand_id
+                return command
+            await self._happened.wait()
+        return None
+
+    async def _execute(self, command: Command) -> None:
+        try:
+            await self._visit.seat.execute(command)
+        except (RefusedError, UnansweredError) as refusal:
+            self._complain(str(refusal))
+
+    async def _until_over(self) -> None:
+        while not self._visit.over:
+            self._happened.clear()
+            await self._happened.wait()
+
+    async def _follow(self) -> None:
+        visit = self._visit
+        while not visit.over:
+            update = await visit.seat.next_update()
+            for sentence in visit.take(update):
+                self._shell.out.print(escape(sentence))
+            for event in update.events:
+                if event.HasField("hand_settled"):
+                    self._explain()
+            chore = visit.chore()
+            if chore is not None:
+                await self._execute(chore)
+            self._happened.set()
+
+    def _explain(self) -> None:
+        table = self._visit.seat.table
+        if table.HasField("last_result"):
+            line = result_line(table.table.game, table.last_result, table.last_hands)
+            self._shell.out.print(
+                f"{escape(line.capitalize())} ({clauses_line(table.last_result)})"
+            )
+
+    def _complain(self, message: str) -> None:
+        self._failed = True
+        self._shell.err.print(escape(message), style="red")

@@ -1,0 +1,81 @@
+"""One person's visit to a table: sitting down, chips, what happened so far."""
+
+from __future__ import annotations
+
+from collections import deque
+
+from croupier.table.v1.table_pb2 import Command, Update
+
+from clients.api import commands
+from clients.api.seat import Seat
+from clients.api.sight import Sight
+from clients.cli.play.names import Names
+from clients.cli.play.story import own_lines, tell
+from clients.cli.play.words import command_of
+
+MOST_SENTENCES = 200
+
+
+class Visit:
+    """Follows the seat's updates: the sentences to tell, hands played and what they brought."""
+
+    def __init__(self, seat: Seat, names: Names, buy_in_minor: int) -> None:
+        self.seat = seat
+        self.names = names
+        self.story: deque[str] = deque(maxlen=MOST_SENTENCES)
+        self.hands = 0
+        self.gain_minor = 0
+        self.last_hand = ""
+        self.over = False
+        """Whether the player has left, or the table is closed."""
+        self._buy_in_minor = buy_in_minor
+        self._sat_down = False
+        self._bought = False
+
+    def take(self, update: Update) -> list[str]:
+        """What an update says, in sentences."""
+        me = self.seat.player
+        told = [sentence for event in update.events if (sentence := tell(event, self.names))]
+        for event in update.events:
+            if event.HasField("hand_settled"):
+                staked, returned, said = own_lines(event.hand_settled, me)
+                if said:
+                    self.hands += 1
+                    self.gain_minor += returned - staked
+                    self.last_hand = event.hand_settled.hand_id
+            elif event.HasField("commission_taken") and event.commission_taken.player == me:
+                self.gain_minor -= event.commission_taken.taken
+            elif event.HasField("table_closed"):
+                self.over = True
+        if self.seat.seated:
+            self._sat_down = True
+        elif self._sat_down:
+            self.over = True
+        self.story.extend(told)
+        return told
+
+    def chore(self) -> Command | None:
+        """Sitting down, and the first chips: done without being asked."""
+        sight = self.seat.sight()
+        if not self._sat_down and sight.options("join"):
+            return commands.join()
+        if not self._bought and sight.seat is not None:
+            if sight.you.chips.minor_units or sight.you.pending_chips.minor_units:
+                self._bought = True
+            elif sight.options("buy_chips") and self._buy_in_minor:
+                self._bought = True
+                return commands.buy_chips(sight.money(self._buy_in_minor))
+        return None
+
+    def command(self, line: str) -> Command:
+        """What a typed line means now; raises as `command_of` does."""
+        return command_of(line, self.seat.sight())
+
+    def leaving(self) -> bool:
+        """Whether the seat will be free after the hand."""
+        seat = self.seat.sight().seat
+        return seat is not None and seat.leaving
+
+    def sight(self) -> Sight:
+        """What the player sees now."""
+        return self.seat.sight()

@@ -1,0 +1,147 @@
+"""`croupier verify-card`: whether cards are those that the seal of their shoe fixed.
+
+Checked here, by mathematics alone; clients/verify-card.mjs checks the same documents without any of
+this code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from croupier.table.v1 import table_pb2 as pb
+
+from clients.api.errors import RefusedError
+from clients.api.table import TableClient
+from clients.cli.picture import card_text
+from clients.cli.shell import Shell, shell_of
+from shared.cards import parse_card
+from shared.games.registry import GAMES
+from shared.proofs.shown_card import ShownCard, shown_card_holds
+
+CARDS_PER_DECK = 52
+
+
+@dataclass(frozen=True, slots=True)
+class Sealed:
+    """A shoe's seal, and cards that are said to be under it."""
+
+    shoe_id: str
+    decks: int
+    root: bytes
+    cards: tuple[ShownCard, ...]
+
+    def holds(self, card: ShownCard) -> bool:
+        """Whether the seal has this card at this position."""
+        return shown_card_holds(self.root, self.shoe_id, self.decks * CARDS_PER_DECK, card)
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command."""
+    app.command("verify-card")(verify_cards)
+
+
+def verify_cards(
+    context: typer.Context,
+    file: Annotated[
+        typer.FileText | None,
+        typer.Argument(help="A document with cards and their proofs; - for standard input."),
+    ] = None,
+    hand: Annotated[str, typer.Option(help="Ask the house for the cards of this hand.")] = "",
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document, each card with `holds`.")
+    ] = False,
+) -> None:
+    """Check shown cards against the root that sealed their shoe. Exit status 1 if one is wrong."""
+    shell = shell_of(context)
+    if (file is None) == (not hand):
+        raise typer.BadParameter("give a FILE or --hand HAND")
+    if file is not None:
+        sealed = read_document(file.read())
+    else:
+        sealed = shell.run(_of_hand(shell, hand))
+    held = [sealed.holds(card) for card in sealed.cards]
+    if as_json:
+        shell.print_json(_document(sealed, held))
+    else:
+        _print(shell, sealed, held)
+    if not held or not all(held):
+        raise typer.Exit(1)
+
+
+def read_document(text: str) -> Sealed:
+    """`{"shoe_id", "decks", "root", "cards": [{"position", "card", "salt", "path"}]}`, hex bytes.
+
+    Raises `RefusedError` `BAD_REQUEST` where it is not that.
+    """
+    try:
+        document = json.loads(text)
+        return Sealed(
+            shoe_id=str(document["shoe_id"]),
+            decks=int(document["decks"]),
+            root=bytes.fromhex(document["root"]),
+            cards=tuple(_read_card(card) for card in document["cards"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise RefusedError("BAD_REQUEST", f"not a document of cards: {error!r}", "file") from error
+
+
+def of_answer(answer: pb.GetHandResponse) -> Sealed:
+    """The cards of a hand that the caller may see, with their proofs."""
+    opened = next(
+        (event.hand_opened for event in answer.events if event.HasField("hand_opened")), None
+    )
+    if opened is None:
+        raise RefusedError("NO_HAND", "no cards were dealt in this hand")
+    rules = GAMES[opened.game]
+    decks = rules.decks(rules.settings(json.loads(opened.rules_json or "{}")))
+    cards = tuple(
+        ShownCard(proof.position, parse_card(proof.card), proof.salt, tuple(proof.path))
+        for proof in sorted(answer.proofs, key=lambda proof: proof.position)
+    )
+    return Sealed(answer.shoe_id, decks, answer.shoe_root, cards)
+
+
+async def _of_hand(shell: Shell, hand_id: str) -> Sealed:
+    async with shell.house.connect("table", shell.player()) as connection:
+        return of_answer(await TableClient(connection).hand(hand_id))
+
+
+def _read_card(card: Mapping[str, Any]) -> ShownCard:
+    return ShownCard(
+        position=int(card["position"]),
+        card=parse_card(card["card"]),
+        salt=bytes.fromhex(card["salt"]),
+        path=tuple(bytes.fromhex(node) for node in card["path"]),
+    )
+
+
+def _document(sealed: Sealed, held: list[bool]) -> dict[str, Any]:
+    return {
+        "shoe_id": sealed.shoe_id,
+        "decks": sealed.decks,
+        "root": sealed.root.hex(),
+        "cards": [
+            {
+                "position": card.position,
+                "card": str(card.card),
+                "salt": card.salt.hex(),
+                "path": [node.hex() for node in card.path],
+                "holds": holds,
+            }
+            for card, holds in zip(sealed.cards, held, strict=True)
+        ],
+        "holds": bool(held) and all(held),
+    }
+
+
+def _print(shell: Shell, sealed: Sealed, held: list[bool]) -> None:
+    shell.out.print(f"shoe [bold]{sealed.shoe_id}[/], sealed as {sealed.root.hex()}")
+    for card, holds in zip(sealed.cards, held, strict=True):
+        verdict = "[green]holds[/]" if holds else "[bold red]is NOT under this seal[/]"
+        shell.out.print(f"  position {card.position:>3}  ", card_text(str(card.card)), verdict)
+    if not held:
+        shell.err.print("There are no cards to check.")
