@@ -140,7 +140,7 @@ _LOOK_OPTION, _FOLD_OPTION = Option(_LOOK), Option(_FOLD)
 def _due(hand: Hand, box: Playing) -> Due:
     options = []
     words = _words(hand, box)
-    owner = box.owners
+    owner = box.owner
     if _LOOK in words:
         options.append(_LOOK_OPTION)
     if _affords(hand, owner, owner.bet):
@@ -157,7 +157,7 @@ def _due(hand: Hand, box: Playing) -> Due:
         if prices:
             counts, costs = tuple(prices), tuple(prices.values())
             options.append(Option(_EXCHANGE, counts=counts, prices=costs))
-    return Due(box.number, box.owner, tuple(options))
+    return Due(box.number, owner.player, tuple(options))
 
 
 def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
@@ -322,7 +322,7 @@ def _paying(hand: Hand, box: Playing, costs: Mapping[str, int]) -> tuple[Share, 
         return box.shares
     return tuple(
         share
-        if share.player == box.owner or _affords(hand, share, costs[share.player])
+        if share is box.owner or _affords(hand, share, costs[share.player])
         else replace(share, in_play=False)
         for share in box.shares
     )

@@ -35,11 +35,12 @@ class Share:
 
 @dataclass(frozen=True, slots=True)
 class Playing:
-    """A box in a hand. `word`: what was decided last, empty before; `looked`: its owner has seen
-    the cards; `discards`: the places in the hand that an exchange gives new cards."""
+    """A box in a hand; the share at `owner_at` is its owner's. `word`: what was decided last, empty
+    before; `looked`: the owner has seen the cards; `discards`: the places in the hand that an
+    exchange gives new cards."""
 
     number: int
-    owner: str
+    owner_at: int
     blind: bool
     shares: tuple[Share, ...]
     cells: tuple[Cell, ...] = ()
@@ -48,18 +49,15 @@ class Playing:
     discards: tuple[int, ...] = ()
 
     @property
-    def owners(self) -> Share:
+    def owner(self) -> Share:
         """The share of the one who decides (TAB-02)."""
-        for share in self.shares:
-            if share.player == self.owner:
-                return share
-        raise AssertionError("the owner of a box has a stake on it")
+        return self.shares[self.owner_at]
 
     def holding(self, cells: tuple[Cell, ...], looked: bool) -> Playing:
         """The box with these cards. (Written out, as `decided`: `replace` costs a hand's time.)"""
         return Playing(
             self.number,
-            self.owner,
+            self.owner_at,
             self.blind,
             self.shares,
             cells,
@@ -71,7 +69,7 @@ class Playing:
     def decided(self, word: str, shares: tuple[Share, ...], discards: tuple[int, ...]) -> Playing:
         """The box after a decision."""
         return Playing(
-            self.number, self.owner, self.blind, shares, self.cells, self.looked, word, discards
+            self.number, self.owner_at, self.blind, shares, self.cells, self.looked, word, discards
         )
 
     def strength(self) -> Strength | None:
@@ -88,7 +86,7 @@ def playing(box: Box) -> Playing:
         sums = antes if wager == "ante" else bonuses
         sums[player] = sums.get(player, 0) + stake
     shares = (Share(player, ante, bonuses.get(player, 0)) for player, ante in antes.items())
-    return Playing(box.number, box.owner, box.blind, tuple(shares))
+    return Playing(box.number, list(antes).index(box.owner), box.blind, tuple(shares))
 
 
 def caps(settings: Settings, box: Playing) -> dict[str, int | None]:
@@ -100,9 +98,9 @@ def caps(settings: Settings, box: Playing) -> dict[str, int | None]:
         return {share.player: None for share in in_play}
     antes = sum(share.ante for share in in_play)
     parts: dict[str, int | None] = {
-        share.player: most * share.ante // antes for share in in_play if share.player != box.owner
+        share.player: most * share.ante // antes for share in in_play if share is not box.owner
     }
-    parts[box.owner] = most - sum(part for part in parts.values() if part is not None)
+    parts[box.owner.player] = most - sum(part for part in parts.values() if part is not None)
     return parts
 
 
