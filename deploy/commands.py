@@ -39,12 +39,13 @@ _POLL_S = 0.1
 
 @commands.command()
 def up(
+    context: typer.Context,
     detach: Annotated[
         bool, typer.Option("--detach", help="Come back when the house is open; `down` closes it.")
     ] = False,
 ) -> None:
     """Open the house here: Postgres, NATS and the five services, kept running until Ctrl-C."""
-    folder = house_folder()
+    folder = _folder(context)
     if detach:
         _open_detached(folder)
         return
@@ -58,9 +59,9 @@ def up(
 
 
 @commands.command()
-def down() -> None:
+def down(context: typer.Context) -> None:
     """Close the house that is open here. Its data stays."""
-    folder = house_folder()
+    folder = _folder(context)
     if not folder.is_held():
         _out.print("no house is open here")
         return
@@ -76,10 +77,11 @@ def down() -> None:
 
 @commands.command()
 def status(
+    context: typer.Context,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Show the house's processes; exit status 0 if every one of them serves."""
-    folder = house_folder()
+    folder = _folder(context)
     told = asyncio.run(_status(folder))
     if as_json:
         _out.print_json(json.dumps(told))
@@ -92,7 +94,41 @@ def status(
 
 
 @commands.command()
+def run(
+    context: typer.Context,
+    hands: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="So many, then verify. Without a terminal 200, else until Ctrl-C."
+        ),
+    ] = None,
+) -> None:
+    """Open the house, let bots play, show their hands, verify everything, close the house."""
+    # What it shows needs the clients, which no other command here does.
+    from deploy.run import HANDS_WITHOUT_A_TERMINAL, play_and_verify
+
+    folder = _folder(context)
+    if hands is None and not _out.is_terminal:
+        hands = HANDS_WITHOUT_A_TERMINAL
+
+    async def play(stopping: asyncio.Event) -> int:
+        return await play_and_verify(folder, _out, hands, stopping)
+
+    if folder.is_held():
+        raise typer.Exit(uvloop.run(_with_signals(play)))
+    log = folder.log("house")
+    log.parent.mkdir(parents=True, exist_ok=True)
+    # The screen belongs to the hands.
+    with log.open("a") as out:
+        logs.set_up("info", out, service="house")
+        _out.print("opening the house")
+        status = in_open_house(folder, play)
+    raise typer.Exit(0 if status is None else status)
+
+
+@commands.command()
 def migrate(
+    context: typer.Context,
     dsn: Annotated[
         str,
         typer.Option(
@@ -103,7 +139,7 @@ def migrate(
     ] = "",
 ) -> None:
     """Bring a database up to date. `up` does it by itself."""
-    folder = house_folder()
+    folder = _folder(context)
     passwords: dict[str, str] = {}
     if not dsn:
         if not folder.is_held():
@@ -128,24 +164,34 @@ def serve(
     raise typer.Exit(serve_here(service))
 
 
+def _folder(context: typer.Context) -> HouseFolder:
+    # `--house` is an option of the whole command, because clients need it as well.
+    return house_folder(context.find_root().params["house"])
+
+
 def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitable[T]]) -> T | None:
-    """Opens the house, awaits `visit(stopping)`, closes it. SIGINT, SIGTERM and SIGHUP set
-    `stopping`. Exits with 1, and says why, if the house cannot be opened."""
-
-    async def main() -> T | None:
-        stopping = asyncio.Event()
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, stopping.set)
-        return await keep_open(folder, stopping, lambda: visit(stopping))
-
+    """Opens the house, awaits `visit(stopping)`, closes it. Gives None if it was told to stop
+    before it was open. Exits with 1, and says why, if the house cannot be opened."""
     try:
-        return uvloop.run(main())
+        return uvloop.run(
+            _with_signals(
+                lambda stopping: keep_open(folder, stopping, lambda: visit(stopping)),
+            )
+        )
     except HouseIsRunningError:
         _err.print(f"a house is open in {folder.path} already; see: croupier status")
     except StartFailedError as failure:
         _err.print(str(failure), markup=False, highlight=False)
     raise typer.Exit(1)
+
+
+async def _with_signals(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
+    """Awaits `work(stopping)`; SIGINT, SIGTERM and SIGHUP set `stopping`."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, stopping.set)
+    return await work(stopping)
 
 
 def _open_detached(folder: HouseFolder) -> None:
@@ -156,7 +202,7 @@ def _open_detached(folder: HouseFolder) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
         house = subprocess.Popen(
-            (sys.executable, "-m", "deploy.main", "up"),
+            (sys.executable, "-m", "deploy.main", "--house", str(folder.file), "up"),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,

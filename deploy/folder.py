@@ -16,7 +16,6 @@ from deploy.program import free_port, port_is_free
 from shared.ops.settings import SERVICES
 
 FORMAT = 1
-_HOUSE_VARIABLE = "CROUPIER_HOUSE"
 _HOUSE_FILE = Path(".croupier") / "house.json"
 # Each of the five services listens for gRPC and for metrics.
 _PORT_NAMES = (
@@ -123,9 +122,9 @@ class HouseFolder:
         return ports
 
 
-def house_folder() -> HouseFolder:
-    """The folder of the house that CROUPIER_HOUSE names, else `.croupier` here."""
-    return HouseFolder(Path(os.environ.get(_HOUSE_VARIABLE, _HOUSE_FILE)).resolve().parent)
+def house_folder(file: Path | None) -> HouseFolder:
+    """The folder of the house whose `house.json` is `file`, else `.croupier` here."""
+    return HouseFolder((file or _HOUSE_FILE).resolve().parent)
 
 
 def address(port: int) -> str:

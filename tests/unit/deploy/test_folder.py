@@ -77,12 +77,12 @@ def test_a_house_file_of_another_format_is_not_guessed_at(folder: HouseFolder) -
         folder.read()
 
 
-def test_the_environment_says_which_house(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("CROUPIER_HOUSE", str(tmp_path / "there" / "house.json"))
-    assert house_folder().path == tmp_path / "there"
-    monkeypatch.delenv("CROUPIER_HOUSE")
+def test_the_house_is_the_one_that_is_named_or_the_one_here(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.chdir(tmp_path)
-    assert house_folder().path == tmp_path / ".croupier"
+    assert house_folder(Path("there") / "house.json").path == tmp_path / "there"
+    assert house_folder(None).path == tmp_path / ".croupier"
 
 
 def test_keys_are_made_once_and_are_for_their_owner_only(tmp_path: Path) -> None:
