@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -231,7 +231,7 @@ def _page_token(last: str) -> str:
 def _last_of(page_token: str) -> str:
     """The last entry of the page that came with this token; "" without one."""
     try:
-        return urlsafe_b64decode(page_token.encode()).decode()
+        return b64decode(page_token.encode(), altchars=b"-_", validate=True).decode()
     except ValueError:
         raise _bad_token() from None
 

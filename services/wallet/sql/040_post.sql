@@ -7,7 +7,8 @@
 -- hold the heads it must hold, or decided badly: WL003, nothing is done.
 --
 -- Errors: unique_violation where a transfer or account is in already, check_violation where a
--- player's money would fall below zero, WL002 where a transfer does not balance.
+-- player's money would fall below zero, WL002 where a transfer does not balance, or where only some
+-- of the accounts are what they were taken for.
 CREATE FUNCTION wallet.post(
     happened_at timestamptz,
     account_names text[], account_currencies text[],

@@ -1,0 +1,248 @@
+"""What tables say, and what it does to accounts and to the log."""
+
+from __future__ import annotations
+
+import pytest
+from croupier.table.v1 import events_pb2 as table_events
+from croupier.wallet.v1.events_pb2 import ChipsRefused
+from google.protobuf.message import Message
+
+from services.wallet import books as wallet_books
+from shared.errors import CroupierError
+from tests.integration.wallet.conftest import Ledger, Service, Tables, hand_settled
+
+
+async def at_b1(service: Service, tables: Tables) -> None:
+    """Ann and bob sit at table b1 with 500 each, and have 500 left."""
+    for player in ("ann", "bob"):
+        await service.player_with(player, 1_000)
+    await tables.open("b1")
+    for player in ("ann", "bob"):
+        await tables.buy_in("b1", player, 500)
+
+
+async def test_a_buy_in_is_funded_and_told(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await service.player_with("ann", 1_000)
+    await tables.open("b1")
+    request = await tables.buy_in("b1", "ann", 400)
+    assert await ledger.follow() == {"wallet.0"}
+    assert await ledger.balance("player/ann") == 600
+    assert await ledger.balance("table/b1/ann") == 400
+    assert await ledger.events_of("b1") == ["TransferPosted", "ChipsFunded"]
+    answers = await tables.log.find_by_causation([request])
+    assert [answer.type for answer in answers] == ["TransferPosted", "ChipsFunded"]
+    assert {answer.actor for answer in answers} == {"wallet"}
+    await ledger.check()
+
+
+@pytest.mark.parametrize(
+    ("player", "currency", "amount", "reason"),
+    [
+        ("ann", "EUR", 1_001, "INSUFFICIENT_FUNDS"),
+        ("ann", "USD", 10, "CURRENCY_MISMATCH"),
+        ("bob", "EUR", 10, "ACCOUNT_NOT_FOUND"),
+        ("ann", "EUR", 0, "BAD_AMOUNT"),
+    ],
+)
+async def test_a_buy_in_that_is_refused_is_told_with_its_reason(
+    service: Service,
+    tables: Tables,
+    ledger: Ledger,
+    player: str,
+    currency: str,
+    amount: int,
+    reason: str,
+) -> None:
+    await service.player_with("ann", 1_000)
+    await tables.open("b1", currency)
+    request = await tables.buy_in("b1", player, amount)
+    await ledger.follow()
+    [answer] = await tables.log.find_by_causation([request])
+    assert answer.type == "ChipsRefused"
+    assert ChipsRefused.FromString(answer.payload).reason == reason
+    assert await ledger.balance("player/ann") == 1_000
+    await ledger.check()
+
+
+async def test_a_second_buy_in_of_one_batch_sees_what_the_first_left(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await service.player_with("ann", 1_000)
+    await tables.open("b1")
+    await tables.open("b2")
+    await tables.buy_in("b1", "ann", 600)
+    await tables.buy_in("b2", "ann", 600)
+    await ledger.follow()
+    assert await ledger.events_of("b2") == ["ChipsRefused"]
+    assert await ledger.balance("player/ann") == 400
+
+
+async def test_a_hand_is_one_transfer_of_many_legs(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await at_b1(service, tables)
+    settled = await tables.settle("b1", "b1-9", ("ann", 100, 195), ("ann", 20, 0), ("bob", 300, 0))
+    await ledger.follow()
+    assert await ledger.balance("table/b1/ann") == 575
+    assert await ledger.balance("table/b1/bob") == 200
+    assert await ledger.balance("house/b1") == 225
+    [posted] = await tables.log.find_by_causation([settled])
+    assert (posted.type, posted.hand_id) == ("TransferPosted", "b1-9")
+    assert str(settled) in (await ledger.check()).transfers
+
+
+async def test_a_hand_that_moved_nothing_has_its_transfer_all_the_same(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await at_b1(service, tables)
+    settled = await tables.settle("b1", "b1-9", ("ann", 100, 100))
+    await ledger.follow()
+    books = await ledger.check()
+    assert str(settled) in books.transfers
+    assert str(settled) not in {posting[2] for posting in books.postings}
+
+
+async def test_the_house_pays_what_it_does_not_have(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await at_b1(service, tables)
+    await tables.settle("b1", "b1-9", ("ann", 500, 10_000))
+    await ledger.follow()
+    assert await ledger.balance("house/b1") == -9_500
+
+
+async def test_a_pot_waits_and_is_won_less_the_rake(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    for player in ("ann", "bob"):
+        await service.player_with(player, 1_000)
+    await tables.open("d1", game="draw_poker")
+    for player in ("ann", "bob"):
+        await tables.buy_in("d1", player, 500)
+    await tables.settle("d1", "d1-7", ("ann", 20, 0), ("bob", 20, 0), pot_change=40)
+    await ledger.follow()
+    assert await ledger.balance("table-pot/d1") == 40
+    await tables.settle("d1", "d1-9", ("ann", 20, 75), ("bob", 20, 0), pot_change=-40, rake=5)
+    await ledger.follow()
+    assert await ledger.balance("table-pot/d1") == 0
+    assert await ledger.balance("house/d1") == 5
+    assert await ledger.balance("table/d1/ann") == 535
+    await ledger.check()
+
+
+async def test_BAC_11_commission_is_taken_and_the_rest_cashed_out(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await at_b1(service, tables)
+    await tables.settle("b1", "b1-9", ("ann", 100, 200))
+    await tables.take_commission("b1", "ann", 100)
+    await tables.cash_out("b1", "ann", 500)
+    await ledger.follow()
+    assert await ledger.balance("commission/b1") == 100
+    assert await ledger.balance("table/b1/ann") == 0
+    assert await ledger.balance("player/ann") == 1_000
+    await ledger.check()
+
+
+async def test_what_is_answered_is_not_answered_again(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await at_b1(service, tables)
+    await tables.buy_in("b1", "bob", 501)
+    await tables.settle("b1", "b1-9", ("ann", 100, 0))
+    await tables.cash_out("b1", "ann", 400)
+    await ledger.follow()
+    before = await ledger.check()
+    told = await ledger.events_of("b1")
+    await service.operator.deposit("bob", 10)
+    assert await ledger.follow() == frozenset()
+    assert await ledger.events_of("b1") == told
+    assert (await ledger.check()).transfers >= before.transfers
+    assert await ledger.balance("table/b1/bob") == 500
+
+
+async def test_any_cut_of_the_sequence_gives_the_same_books(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    await at_b1(service, tables)
+    for hand in range(20):
+        won = 20 if hand % 3 else 0
+        await tables.settle("b1", f"b1-{hand}", ("ann", 10, won), ("bob", 10, 20 - won))
+    events = await ledger.table_log()
+    for start, end in ((0, 1), (1, 2), (2, 9), (9, 9), (9, 22), (22, len(events))):
+        await ledger.follow(events[start:end])
+    books = await ledger.check()
+    assert books.accounts["table/b1/ann"] == ("EUR", 500 - 200 + 13 * 20, 21)
+    assert books.accounts["table/b1/bob"] == ("EUR", 500 - 200 + 7 * 20, 21)
+
+
+async def test_more_than_one_append_holds_is_told_in_several(
+    service: Service, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_books, "MAX_APPEND_EVENTS", 3)
+    monkeypatch.setattr(wallet_books, "MAX_CALL_APPENDS", 2)
+    await at_b1(service, tables)
+    await tables.open("b2")
+    await tables.open("b3")
+    for table in ("b1", "b2", "b3"):
+        await tables.buy_in(table, "ann", 100)
+        await tables.write(table, *(hand_settled(f"{table}-{n}", ("ann", 1, 0)) for n in range(5)))
+    await ledger.follow()
+    assert await ledger.events_of("b3") == [
+        "TransferPosted",
+        "ChipsFunded",
+        *["TransferPosted"] * 5,
+    ]
+    assert len(await ledger.events_of("b1")) == 4 + 7
+    await ledger.check()
+
+
+async def test_large_settlements_are_told_in_appends_that_fit(
+    service: Service, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_books, "MAX_APPEND_BYTES", 500)
+    await at_b1(service, tables)
+    await tables.write("b1", *(hand_settled(f"b1-{n}", ("ann", 1, 0)) for n in range(9)))
+    await ledger.follow()
+    sizes = await ledger.root.fetch(
+        """
+        SELECT sum(octet_length(e.payload)) AS size, b.count FROM log.blocks AS b
+          JOIN log.events AS e ON e.partition = b.partition
+           AND e.position BETWEEN b.first_position AND b.first_position + b.count - 1
+         WHERE e.stream = 'wallet/b1' GROUP BY b.append_id, b.count
+        """
+    )
+    assert sum(row["count"] for row in sizes) == 4 + 9
+    assert max(row["size"] for row in sizes) <= 500
+    assert max(row["count"] for row in sizes) > 1
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        (hand_settled("h", ("ann", 501, 0)), "INSUFFICIENT_CHIPS"),
+        (hand_settled("h", ("cid", 0, 5)), "ACCOUNT_NOT_FOUND"),
+        (hand_settled("h", ("ann", 5, 0), rake=5), "BAD_AMOUNT"),
+        (table_events.CashOutRequested(player="ann", amount=501), "INSUFFICIENT_CHIPS"),
+        (table_events.CommissionTaken(player="ann", taken=501), "INSUFFICIENT_CHIPS"),
+        (table_events.ChipsRequested(player="", amount=5), "BAD_REQUEST"),
+    ],
+)
+async def test_what_the_ledger_cannot_follow_is_an_error_and_nothing_is_done(
+    service: Service,
+    tables: Tables,
+    ledger: Ledger,
+    body: Message,
+    reason: str,
+) -> None:
+    await at_b1(service, tables)
+    await ledger.follow()
+    before = await ledger.check()
+    await tables.settle("b1", "b1-7", ("ann", 5, 0))
+    await tables.write("b1", body)
+    with pytest.raises(CroupierError) as refused:
+        await ledger.follow()
+    assert refused.value.reason == reason
+    assert await ledger.check() == before
