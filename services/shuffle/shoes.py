@@ -250,13 +250,14 @@ class Shoes:
                 # done now may be what this very request has done already.
                 if await live.catch_up(self._log):
                     continue
+                if isinstance(command, Disclose):
+                    raise
                 earlier = await self._earlier(request)
                 if earlier is None:
                     raise
-                if not isinstance(command, Disclose):
-                    # A new owner that repeats the old one's request fences him all the same.
-                    claim = Claim(command.asker)
-                    await self._carry_out(live, request, command.asker, _ready(claim))
+                # A new owner that repeats the old one's request fences him all the same.
+                claim = Claim(command.asker)
+                await self._carry_out(live, request, command.asker, _ready(claim))
                 return earlier
             if not events:
                 return ()
@@ -307,8 +308,7 @@ class Shoes:
 
     async def _earlier(self, request: Request) -> tuple[Event, ...] | None:
         """What this request did when it was first made; REQUEST_BODY_DIFFERS for another body."""
-        if request.id is None:
-            return None
+        assert request.id is not None  # Only a claim has none, and it is never in already.
         stream = stream_of(request.shoe_id)
         record = await self._log.find_command(stream, request.caller, request.id)
         if record is None:

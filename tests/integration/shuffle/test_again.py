@@ -14,7 +14,14 @@ from services.shuffle.decide import Asker, Deal, Draw
 from services.shuffle.shoe import Use
 from services.shuffle.shoes import Request, Shoes
 from services.shuffle.storage import ShoeStore
-from shared.log import Append, Appended, LogUnavailableError, PostgresLog, open_pool
+from shared.log import (
+    Append,
+    Appended,
+    LogUnavailableError,
+    Outcome,
+    PostgresLog,
+    open_pool,
+)
 from tests.integration.shuffle.conftest import (
     BURN_OPEN,
     DOWN,
@@ -23,11 +30,11 @@ from tests.integration.shuffle.conftest import (
     OPEN,
     PLAYER,
     SEED_KEYS,
-    SHOE,
     TABLE,
     Desk,
     Process,
     Start,
+    holds,
     refusal,
     request_id,
     types,
@@ -49,9 +56,9 @@ async def test_every_request_of_a_shoe_may_be_repeated(process: Process, desk: D
         return first
 
     await twice("open")
-    await twice("commit", "ann", b"a" * 16)
+    await twice("commit", "ann", desk.seed("ann"))
     await twice("cut")
-    await twice("open_seed", "ann", b"a" * 16)
+    await twice("open_seed", "ann", desk.seed("ann"))
     await twice("seal")
     answer = await twice("deal", *FOUR)
     assert len(answer.cards) == 4
@@ -89,7 +96,7 @@ async def test_after_a_restart_in_mid_shoe_the_cards_are_the_same(start: Start) 
 
 
 async def committed(desk: Desk) -> None:
-    await desk.commit("ann", b"a" * 16)
+    await desk.commit("ann", desk.seed("ann"))
 
 
 async def cut(desk: Desk) -> None:
@@ -97,7 +104,7 @@ async def cut(desk: Desk) -> None:
 
 
 async def seed_opened(desk: Desk) -> None:
-    await desk.open_seed("ann", b"a" * 16)
+    await desk.open_seed("ann", desk.seed("ann"))
 
 
 async def sealed(desk: Desk) -> None:
@@ -210,9 +217,9 @@ async def test_many_at_once_for_the_same_position_give_it_once(start: Start) -> 
 async def test_a_seal_counts_a_seed_that_another_process_took(start: Start) -> None:
     one, other = (await start()).desk, (await start()).desk
     await one.open()
-    await one.commit("ann", b"a" * 16)
+    await one.commit("ann", one.seed("ann"))
     await one.cut()
-    await other.open_seed("ann", b"a" * 16)
+    await other.open_seed("ann", one.seed("ann"))
     sealed = await one.seal()
     assert list(sealed.used) == ["ann"]
     assert len((await other.deal(*FOUR)).cards) == 4
@@ -232,18 +239,55 @@ class Losing(PostgresLog):
 
 
 async def test_an_answer_lost_at_commit_is_found_again(
-    database: Database, process: Process, desk: Desk
+    module_database: Database, process: Process, desk: Desk
 ) -> None:
     await desk.ready()
-    pool = await open_pool(database.dsn("croupier_shuffle"), 2)
+    pool = await open_pool(module_database.dsn("croupier_shuffle"), 2)
     async with Losing(pool) as log:
         shoes = Shoes(log, ShoeStore(pool, SEED_KEYS), FIELD_KEYS)
         asker = Asker(TABLE, 1)
         deal = Deal(asker, HAND, tuple(Draw(at, Use.OPEN) for at in range(4)))
-        request = Request(uuid4(), bytes(32), f"table/{TABLE}", "test", uuid4(), SHOE)
+        request = Request(uuid4(), bytes(32), f"table/{TABLE}", "test", uuid4(), desk.shoe)
         with pytest.raises(LogUnavailableError):
             await shoes.deal(request, deal)
         answer = await shoes.deal(request, deal)
     await pool.close()
     assert [card.position for card in answer.cards] == [0, 1, 2, 3]
     assert (await types(process)).count("CardsShown") == 1
+
+
+class Contended(PostgresLog):
+    """A log in which somebody else is always a step ahead."""
+
+    async def append(self, appends: Sequence[Append]) -> list[Appended]:
+        return [Appended(Outcome.CONFLICT, "shuffle.0", 0, 0, 9, None) for _ in appends]
+
+
+async def test_a_shoe_that_others_write_to_all_the_time_is_given_up_for_now(
+    module_database: Database, desk: Desk
+) -> None:
+    await desk.open()
+    pool = await open_pool(module_database.dsn("croupier_shuffle"), 1)
+    async with Contended(pool) as log:
+        shoes = Shoes(log, ShoeStore(pool, SEED_KEYS), FIELD_KEYS)
+        request = Request(uuid4(), bytes(32), f"table/{TABLE}", "test", uuid4(), desk.shoe)
+        commit = shoes.commit_seed(request, Asker(TABLE, 1), "ann", bytes(32))
+        assert await refusal(commit) == "LOG_CONFLICT"
+    await pool.close()
+
+
+async def test_more_shoes_than_fit_in_memory_are_dealt_from_alike(
+    module_database: Database, desk: Desk
+) -> None:
+    names = [desk.shoe, f"{desk.shoe}-2", f"{desk.shoe}-3"]
+    roots = [await desk.ready(name) for name in names]
+    pool = await open_pool(module_database.dsn("croupier_shuffle"), 1)
+    async with PostgresLog(pool) as log:
+        shoes = Shoes(log, ShoeStore(pool, SEED_KEYS), FIELD_KEYS, max_live=2)
+        for position in range(3):
+            for name, root in zip(names, roots, strict=True):
+                request = Request(uuid4(), bytes(32), f"table/{TABLE}", "test", uuid4(), name)
+                deal = Deal(Asker(TABLE, 1), HAND, (Draw(position, Use.OPEN),))
+                [card] = (await shoes.deal(request, deal)).cards
+                assert holds(root, name, card)
+    await pool.close()

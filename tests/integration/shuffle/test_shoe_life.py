@@ -23,7 +23,6 @@ from tests.integration.shuffle.conftest import (
     HAND,
     OPEN,
     PLAYER,
-    SHOE,
     Desk,
     Draw,
     Process,
@@ -37,10 +36,10 @@ from tests.integration.shuffle.conftest import (
 
 async def test_a_shoe_lives_from_opening_to_retirement(process: Process, desk: Desk) -> None:
     opened = await desk.open()
-    await desk.commit("ann", b"a" * 16)
-    await desk.commit("bob", b"b" * 16)
+    await desk.commit("ann", desk.seed("ann"))
+    await desk.commit("bob", desk.seed("bob"))
     assert await desk.cut("ann", 100) == 100
-    await desk.open_seed("ann", b"a" * 16)
+    await desk.open_seed("ann", desk.seed("ann"))
     sealed = await desk.seal()
     assert (list(sealed.used), list(sealed.withheld)) == (["ann"], ["bob"])
     first = await desk.deal(Draw(position=0, use=BURN_OPEN), Draw(position=1, use=BURN), hand="")
@@ -57,13 +56,13 @@ async def test_a_shoe_lives_from_opening_to_retirement(process: Process, desk: D
         "CardsShown",
         "ShoeRetired",
     ]
-    assert server_seed_commitment(SHOE, seed) == opened.commitment
-    shoe = SealedShoe(seed, SHOE, [("ann", b"a" * 16)], 8, 100)
+    assert server_seed_commitment(desk.shoe, seed) == opened.commitment
+    shoe = SealedShoe(seed, desk.shoe, [("ann", desk.seed("ann"))], 8, 100)
     assert shoe.root == sealed.root
     cards = [*first.cards, *second.cards]
     assert [card.position for card in cards] == [0, 2, 3, 4, 5]
     assert [card.card for card in cards] == [str(shoe.show(at).card) for at in (0, 2, 3, 4, 5)]
-    assert all(holds(sealed.root, card) for card in cards)
+    assert all(holds(sealed.root, desk.shoe, card) for card in cards)
     retired = events_pb2.ShoeRetired.FromString((await events(process))[-1].payload)
     assert (retired.dealt_to, list(retired.burned)) == (6, [0, 1])
 
@@ -73,13 +72,13 @@ async def test_the_dealers_cut_is_that_of_the_server_seed(desk: Desk) -> None:
     at = await desk.cut()
     assert 10 <= at <= 396
     seed = await desk.retire()
-    assert dealer_cut(seed, SHOE, 10, 396) == at
+    assert dealer_cut(seed, desk.shoe, 10, 396) == at
 
 
 async def test_two_shoes_never_share_a_seed(desk: Desk) -> None:
-    first, second = await desk.open("shoe-1"), await desk.open("shoe-2")
+    first, second = await desk.open(desk.shoe), await desk.open(f"{desk.shoe}-2")
     assert first.commitment != second.commitment
-    assert await desk.retire("shoe-1") != await desk.retire("shoe-2")
+    assert await desk.retire() != await desk.retire(f"{desk.shoe}-2")
 
 
 async def test_each_kind_of_card_is_answered_to_whom_it_is_shown(desk: Desk) -> None:
@@ -93,7 +92,7 @@ async def test_each_kind_of_card_is_answered_to_whom_it_is_shown(desk: Desk) -> 
         Draw(position=5, use=EXPOSED),
     )
     assert [card.position for card in answer.cards] == [0, 2, 4, 5]
-    assert all(holds(root, card) for card in answer.cards)
+    assert all(holds(root, desk.shoe, card) for card in answer.cards)
     turned = await desk.deal(Draw(position=0, use=OPEN), Draw(position=1, use=OPEN))
     assert [card.position for card in turned.cards] == [0, 1]
     assert turned.cards[0] == answer.cards[0]
@@ -105,7 +104,7 @@ async def test_a_private_card_is_sealed_in_the_log(process: Process, desk: Desk)
     recorded = (await events(process))[-1]
     [shown] = events_pb2.CardsShown.FromString(recorded.payload).cards
     sealed = Sealed(shown.sealed.key_id, shown.sealed.nonce, shown.sealed.ciphertext)
-    opened = FIELD_KEYS.unseal_field(sealed, HAND, player_audience("ann"), card_place(SHOE, 0))
+    opened = FIELD_KEYS.unseal_field(sealed, HAND, player_audience("ann"), card_place(desk.shoe, 0))
     assert CardProof.FromString(opened) == answer.cards[0]
     assert answer.cards[0].salt not in recorded.payload
 
@@ -137,17 +136,17 @@ async def test_the_cut_card_is_told_once(process: Process, desk: Desk) -> None:
 
 async def test_what_anyone_may_know_of_a_shoe(desk: Desk) -> None:
     opened = await desk.open(decks=6)
-    await desk.commit("ann", b"a" * 16)
+    await desk.commit("ann", desk.seed("ann"))
     shoe = await desk.get()
     assert (shoe.phase, shoe.decks, shoe.commitment) == (pb.SHOE_PHASE_OPEN, 6, opened.commitment)
     assert (shoe.seeds[0].player, shoe.seeds[0].seed) == ("ann", b"")
     await desk.cut("ann", 9)
-    await desk.open_seed("ann", b"a" * 16)
+    await desk.open_seed("ann", desk.seed("ann"))
     root = (await desk.seal()).root
     await desk.deal(Draw(position=0, use=DOWN))
     shoe = await desk.at(role=Role.AUDIT_SERVICE).get()
     assert (shoe.phase, shoe.cut_at, shoe.root) == (pb.SHOE_PHASE_SEALED, 9, root)
-    assert (shoe.seeds[0].seed, shoe.next_position, shoe.server_seed) == (b"a" * 16, 1, b"")
+    assert (shoe.seeds[0].seed, shoe.next_position, shoe.server_seed) == (desk.seed("ann"), 1, b"")
     seed = await desk.retire()
     shoe = await desk.get()
     assert (shoe.phase, shoe.server_seed) == (pb.SHOE_PHASE_RETIRED, seed)
@@ -165,7 +164,7 @@ async def test_an_unpublished_shoe_is_disclosed_to_the_audit_once_it_is_over(
     assert (await desk.get()).server_seed == b""
     asked = request_id()
     seed = await audit.disclose(again=asked)
-    assert SealedShoe(seed, SHOE, [], 1, cut_at).root == root
+    assert SealedShoe(seed, desk.shoe, [], 1, cut_at).root == root
     assert await audit.disclose(again=asked) == seed
     person = events_pb2.DISCLOSURE_PURPOSE_PERSON
     assert await audit.disclose(purpose=person, person="inspector", why="claim 9") == seed
@@ -192,13 +191,13 @@ async def test_a_published_shoe_may_be_disclosed_too(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("method", "request_"),
     [
-        ("OpenShoe", pb.OpenShoeRequest(request_id="7", shoe_id=SHOE, table_id="t", epoch=1)),
+        ("OpenShoe", pb.OpenShoeRequest(request_id="7", shoe_id="shoe-1", table_id="t", epoch=1)),
         ("GetShoe", pb.GetShoeRequest(shoe_id="a/b")),
         ("GetShoe", pb.GetShoeRequest(shoe_id="")),
         ("GetShoe", pb.GetShoeRequest(shoe_id="ü")),
         ("GetShoe", pb.GetShoeRequest(shoe_id="x" * 65)),
-        ("RetireShoe", pb.RetireShoeRequest(request_id=request_id(), shoe_id=SHOE)),
-        ("Deal", pb.DealRequest(request_id=request_id(), shoe_id=SHOE, draws=[Draw()])),
+        ("RetireShoe", pb.RetireShoeRequest(request_id=request_id(), shoe_id="shoe-1")),
+        ("Deal", pb.DealRequest(request_id=request_id(), shoe_id="shoe-1", draws=[Draw()])),
     ],
 )
 async def test_what_cannot_be_meant_is_refused(desk: Desk, method: str, request_: Message) -> None:
