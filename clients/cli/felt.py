@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime
 
 from croupier.table.v1 import table_pb2 as pb
@@ -37,18 +37,23 @@ def phase_text(table: pb.TableView) -> str:
 
 
 def seen_hands(
-    table: pb.TableView, you: pb.PlayerView | None = None
+    table: pb.TableView,
+    you: pb.PlayerView | None = None,
+    unturned: Collection[int] = (),
 ) -> tuple[list[tuple[str, list[str]]], bool]:
     """Hands of cards by name in the order they are shown, and whether they are still in play.
 
-    A viewer's own cards come from his view; where no cards lie, the last hand's are shown.
+    A viewer's own cards come from his view; where no cards lie, the last hand's are shown. Cards at
+    the positions `unturned` are shown face down: the screen turns them one after another.
     """
     running = bool(table.hands)
-    hands = {hand.name: [card.card for card in hand.cards] for hand in table.hands}
-    if not running:
-        hands = {hand.name: [card.card for card in hand.cards] for hand in table.last_hands}
-    for hand in you.hands if you and running else ():
-        hands[hand.name] = [card.card for card in hand.cards]
+    shown = {hand.name: hand for hand in (table.hands if running else table.last_hands)}
+    if you is not None and running:
+        shown |= {hand.name: hand for hand in you.hands}
+    hands = {
+        name: ["" if card.position in unturned else card.card for card in hand.cards]
+        for name, hand in shown.items()
+    }
     rank = {name: place for place, name in enumerate(_ORDER)}
     names = sorted(hands, key=lambda name: (rank.get(name, len(rank)), name))
     return [(name, hands[name]) for name in names], running
@@ -70,11 +75,15 @@ def hand_label(
 
 
 def big_cards(
-    table: pb.TableView, you: pb.PlayerView | None, names: Names, width: int
+    table: pb.TableView,
+    you: pb.PlayerView | None,
+    names: Names,
+    width: int,
+    unturned: Collection[int] = (),
 ) -> RenderableType:
     """The hands as pictures, as many side by side as the width has room for; others' in a line."""
     game = table.table.game
-    hands, running = seen_hands(table, you)
+    hands, running = seen_hands(table, you, unturned)
     if not hands and game == "baccarat":
         hands = [("player", []), ("banker", [])]
     own = {f"box{box.box}" for box in table.boxes if box.owner == names.me}

@@ -11,6 +11,7 @@ from rich.live import Live
 
 from clients.api import commands
 from clients.api.errors import RefusedError, UnansweredError
+from clients.api.sight import Sight
 from clients.cli.advice import ADVICE
 from clients.cli.play.keyboard import END_OF_INPUT, Terminal
 from clients.cli.play.screen import screen
@@ -25,6 +26,29 @@ _GOODBYE = frozenset({"leave", "quit", "exit", "q"})
 _TOPICS = frozenset({"help", "rules", "?"})
 
 
+class Turning:
+    """Cards are turned on the screen one after another, in the order they were dealt. What lay
+    there at the first look is not in it."""
+
+    def __init__(self) -> None:
+        self.unturned: list[int] = []
+        self._known: set[int] | None = None
+
+    def lay(self, sight: Sight) -> None:
+        """Takes note of new cards."""
+        table = sight.table
+        hands = (*(table.hands or table.last_hands), *sight.you.hands)
+        seen = {card.position for hand in hands for card in hand.cards if card.card}
+        if self._known is not None:
+            self.unturned = sorted((seen - self._known) | (set(self.unturned) & seen))
+        self._known = seen
+
+    def turn_one(self) -> None:
+        """Turns the next one."""
+        if self.unturned:
+            self.unturned.pop(0)
+
+
 class AtTerminal:
     """The visit of somebody who looks at the screen and types."""
 
@@ -35,6 +59,8 @@ class AtTerminal:
         self._topic = ""
         self._ended = asyncio.Event()
         self._interrupts = 0
+        self._turning = Turning()
+        self._told: list[str] = []
         self._doing: set[asyncio.Task[None]] = set()
 
     async def run(self) -> None:
@@ -50,6 +76,7 @@ class AtTerminal:
             loop.add_signal_handler(signal.SIGINT, self._interrupted)
             try:
                 while not self._ended.is_set():
+                    self._turning.turn_one()
                     self._show(live, terminal)
                     try:
                         await asyncio.wait_for(self._ended.wait(), REFRESH_S)
@@ -64,26 +91,31 @@ class AtTerminal:
     async def _follow(self) -> None:
         visit = self._visit
         while not visit.over:
-            visit.take(await visit.seat.next_update())
             chore = visit.chore()
             if chore is not None:
                 await self._execute(chore)
+            visit.take(await visit.seat.next_update())
+            self._turning.lay(visit.sight())
 
     def _show(self, live: Live, terminal: Terminal) -> None:
         visit = self._visit
         size = self._shell.out.size
+        unturned = self._turning.unturned
+        if not unturned:
+            self._told = list(visit.story)[-STORY_LINES:]
         live.update(
             Group(
                 screen(
                     visit.sight(),
                     visit.names,
                     visit.seat.now(),
-                    list(visit.story)[-STORY_LINES:],
+                    self._told,
                     width=min(size.width, MOST_WIDTH),
                     typed=terminal.editor.typed,
                     note=self._note,
                     topic=self._topic,
                     connected=visit.seat.connected,
+                    unturned=unturned,
                 )
             ),
             refresh=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from clients.api import commands
 from clients.api.table import TableClient
 from clients.cli.play.at_terminal import AtTerminal
 from clients.cli.play.keyboard import piped_lines
@@ -25,7 +26,10 @@ async def play_evening(
     ):
         table = await find_table(shell, client, game, table_id)
         chips_minor = await see_to_money(shell, who, table.currency, buy_in_minor)
-        visit = Visit(await client.seat(table.table_id), Names(who.subject), chips_minor)
+        seat = await client.seat(table.table_id)
+        if not seat.seated:
+            await seat.execute(commands.join())
+        visit = Visit(seat, Names(who.subject), chips_minor)
         if at_terminal:
             await AtTerminal(shell, visit).run()
         else:

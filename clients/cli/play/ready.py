@@ -75,7 +75,7 @@ async def balance_of(shell: Shell, who: Identity) -> str:
 async def _give_play_money(shell: Shell, who: Identity, currency: str) -> int:
     async with shell.house.connect("wallet", shell.staff("operator")) as connection:
         money = Money(currency=currency, minor_units=PLAY_MONEY_MINOR)
-        answer = await WalletClient(connection).deposit(who.subject, money, "play money")
+        answer = await WalletClient(connection).deposit(who.subject, money, "play-money")
     shell.err.print(f"The house gives you {write_money(money)} of play money.")
     return answer.balance_after.minor_units
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from croupier.table.v1 import table_pb2 as pb
@@ -40,18 +40,20 @@ def screen(
     note: str = "",
     topic: str = "",
     connected: bool = True,
+    unturned: Collection[int] = (),
 ) -> RenderableType:
     """The whole screen. `story`: the newest sentences, oldest first; `note`: what the last line
-    typed led to; `topic`: `help` or `rules` where one was asked for."""
+    typed led to; `topic`: `help` or `rules` where one was asked for; `unturned`: positions of cards
+    that are still to be turned on the screen, which the result waits for."""
     table = sight.table
     parts: list[RenderableType] = [
-        big_cards(table, sight.you, names, width - FRAME_MARGIN),
+        big_cards(table, sight.you, names, width - FRAME_MARGIN, unturned),
         Text(""),
         boxes_table(table, names),
         Text(""),
         players_line(table, names),
     ]
-    if not table.hands and table.HasField("last_result"):
+    if not table.hands and table.HasField("last_result") and not unturned:
         parts += [Text(""), last_result(table, names)]
     parts += [
         Rule(style="grey35"),

@@ -100,15 +100,15 @@ class Scripted:
     async def _follow(self) -> None:
         visit = self._visit
         while not visit.over:
+            chore = visit.chore()
+            if chore is not None:
+                await self._execute(chore)
             update = await visit.seat.next_update()
             for sentence in visit.take(update):
                 self._shell.out.print(escape(sentence))
             for event in update.events:
                 if event.HasField("hand_settled"):
                     self._explain()
-            chore = visit.chore()
-            if chore is not None:
-                await self._execute(chore)
             self._happened.set()
 
     def _explain(self) -> None:

@@ -29,7 +29,6 @@ class Visit:
         self.over = False
         """Whether the player has left, or the table is closed."""
         self._buy_in_minor = buy_in_minor
-        self._sat_down = False
         self._bought = False
 
     def take(self, update: Update) -> list[str]:
@@ -45,20 +44,18 @@ class Visit:
                     self.last_hand = event.hand_settled.hand_id
             elif event.HasField("commission_taken") and event.commission_taken.player == me:
                 self.gain_minor -= event.commission_taken.taken
-            elif event.HasField("table_closed"):
+            elif event.HasField("table_closed") or (
+                event.HasField("player_left") and event.player_left.player == me
+            ):
                 self.over = True
-        if self.seat.seated:
-            self._sat_down = True
-        elif self._sat_down:
-            self.over = True
+        if not self.seat.seated and not update.previous:
+            self.over = True  # It happened while the stream was down, and a snapshot came instead.
         self.story.extend(told)
         return told
 
     def chore(self) -> Command | None:
-        """Sitting down, and the first chips: done without being asked."""
+        """The first chips: bought without being asked, as soon as that may be."""
         sight = self.seat.sight()
-        if not self._sat_down and sight.options("join"):
-            return commands.join()
         if not self._bought and sight.seat is not None:
             if sight.you.chips.minor_units or sight.you.pending_chips.minor_units:
                 self._bought = True

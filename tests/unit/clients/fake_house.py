@@ -124,6 +124,7 @@ class FakeTable:
                     root=bytes(range(32)),
                     size=len(self._shoe),
                     cut_place=26,
+                    seeds_used=tuple(player for player, _ in errand.reveals),
                     at=self.now(),
                 )
             case step.Cards():
