@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from shared.cards import DECK
@@ -33,7 +33,7 @@ def oasis(
 
 
 def draw(
-    seats: dict[int, int | tuple[int, int]],
+    seats: Mapping[int, int | tuple[int, int]],
     decisions: str,
     hands: Sequence[str] = (),
     then: str = "",
