@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
+from typing import Any
 from uuid import uuid4
 
 import grpc
@@ -96,7 +96,7 @@ async def dealing(tables: int) -> None:
             calls = 0
             while time.perf_counter() < until:
                 shoe = f"shoe-{number}-{calls}"
-                common = {"shoe_id": shoe, "table_id": f"t{number}", "epoch": 1}
+                common: dict[str, Any] = {"shoe_id": shoe, "table_id": f"t{number}", "epoch": 1}
                 await stub.OpenShoe(
                     pb.OpenShoeRequest(
                         request_id=str(uuid4()),
@@ -149,4 +149,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
