@@ -1,0 +1,299 @@
+"""Commands that race, repeat and lose their answers: each is carried out once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+from uuid import UUID, uuid4
+
+import pytest
+
+from services.wallet import books as wallet_books
+from services.wallet import cashier as cashier_module
+from services.wallet.cashier import MAX_BATCH_COMMANDS, MAX_WAITING_COMMANDS, Answer, Cashier
+from services.wallet.orders import (
+    AccountAnswer,
+    Command,
+    Deposit,
+    OpenAccount,
+    TransferAnswer,
+    Withdraw,
+)
+from shared.errors import CroupierError
+from shared.log import CommandKey, open_pool
+from shared.money import Money
+from tests.integration.wallet.conftest import Ledger
+from tests.servers import Database
+from tests.wire import Wire, wire_to
+
+Order = OpenAccount | Deposit | Withdraw
+
+
+def command(
+    player: str, order: Order, command_id: UUID | None = None, body: bytes = bytes(32)
+) -> Command:
+    key = CommandKey("operator:olga", command_id or uuid4(), body)
+    return Command(key, uuid4(), player, order)
+
+
+def deposit(amount: int) -> Deposit:
+    return Deposit(Money("EUR", amount), "")
+
+
+def withdraw(amount: int) -> Withdraw:
+    return Withdraw(Money("EUR", amount), "")
+
+
+@pytest.fixture
+async def desks(database: Database) -> AsyncIterator[list[Cashier]]:
+    """Two cashiers of different processes, as far as the database can tell."""
+    pools = [await open_pool(database.dsn("croupier_wallet"), max_size=2) for _ in range(2)]
+    cashiers = [Cashier(pool, lambda moved: None) for pool in pools]
+    yield cashiers
+    for cashier in cashiers:
+        await cashier.close()
+    for pool in pools:
+        await pool.close()
+
+
+async def balance_after(answer: Awaitable[Answer]) -> int:
+    told = await answer
+    assert isinstance(told, TransferAnswer)
+    return told.balance_after.minor_units
+
+
+async def test_one_command_sent_to_two_cashiers_at_once_is_carried_out_once(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    await desks[0].execute(command("ann", OpenAccount("EUR")))
+    for amount in range(1, 21):
+        command_id = uuid4()
+        answers = await asyncio.gather(
+            *(desk.execute(command("ann", deposit(amount), command_id)) for desk in desks * 3)
+        )
+        assert answers == [answers[0]] * 6
+    assert await ledger.balance("player/ann") == sum(range(1, 21))
+    assert len((await ledger.check()).transfers) == 20
+
+
+async def test_one_command_id_with_two_bodies_at_once_is_carried_out_once(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    await desks[0].execute(command("ann", OpenAccount("EUR")))
+    for _ in range(10):
+        command_id = uuid4()
+        answers = await asyncio.gather(
+            desks[0].execute(command("ann", deposit(1), command_id, bytes(32))),
+            desks[1].execute(command("ann", deposit(2), command_id, bytes([1]) * 32)),
+            return_exceptions=True,
+        )
+        [refused] = [answer for answer in answers if isinstance(answer, CroupierError)]
+        assert refused.reason == "COMMAND_BODY_DIFFERS"
+    assert len((await ledger.check()).transfers) == 10
+
+
+async def test_an_account_opened_by_two_cashiers_at_once_opens_once(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    for player in ("ann", "bob", "cid"):
+        answers = await asyncio.gather(
+            *(desk.execute(command(player, OpenAccount("EUR"))) for desk in desks),
+            return_exceptions=True,
+        )
+        assert sum(isinstance(answer, AccountAnswer) for answer in answers) == 1
+        [refused] = [answer for answer in answers if isinstance(answer, CroupierError)]
+        assert refused.reason == "ACCOUNT_EXISTS"
+    await ledger.check()
+
+
+async def test_racing_withdrawals_never_take_more_than_there_is(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    await desks[0].execute(command("ann", OpenAccount("EUR")))
+    await desks[0].execute(command("ann", deposit(100)))
+    answers = await asyncio.gather(
+        *(desks[n % 2].execute(command("ann", withdraw(7))) for n in range(40)),
+        return_exceptions=True,
+    )
+    refused = [answer for answer in answers if isinstance(answer, CroupierError)]
+    assert len(answers) - len(refused) == 14
+    assert {error.reason for error in refused} == {"INSUFFICIENT_FUNDS"}
+    assert await ledger.balance("player/ann") == 2
+    await ledger.check()
+
+
+async def test_racing_deposits_and_withdrawals_of_many_players_add_up(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    for _ in range(2):
+        await ledger.root.execute("SELECT log.add_partition('wallet')")
+    players = [f"p{n}" for n in range(8)]
+    await asyncio.gather(*(desks[0].execute(command(p, OpenAccount("EUR"))) for p in players))
+    await asyncio.gather(
+        *(desks[n % 2].execute(command(players[n % 8], deposit(10))) for n in range(160)),
+        *(
+            desks[(n + 1) % 2].execute(command(players[n % 8], withdraw(1)))
+            for n in range(160)
+            if n >= 8
+        ),
+        return_exceptions=True,
+    )
+    books = await ledger.check()
+    withdrawn = len(books.transfers) - 160
+    total = sum(books.accounts[f"player/{player}"][1] for player in players)
+    assert total == 1_600 - withdrawn
+
+
+async def test_commands_that_wait_together_share_transactions_and_each_has_its_own_answer(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    desk = desks[0]
+    players = [f"p{n}" for n in range(100)]
+    answers = await asyncio.gather(
+        *(desk.execute(command(player, OpenAccount("EUR"))) for player in players),
+        *(desk.execute(command(player, deposit(n + 1))) for n, player in enumerate(players)),
+        *(desk.execute(command(player, withdraw(1_000))) for player in players),
+        return_exceptions=True,
+    )
+    assert [type(answer) for answer in answers[:100]] == [AccountAnswer] * 100
+    balances = [
+        a.balance_after.minor_units for a in answers[100:200] if isinstance(a, TransferAnswer)
+    ]
+    assert balances == [n + 1 for n in range(100)]
+    assert {getattr(answer, "reason", None) for answer in answers[200:]} == {"INSUFFICIENT_FUNDS"}
+    times = await ledger.root.fetchval(
+        "SELECT count(DISTINCT opened_at) FROM wallet.accounts WHERE account LIKE 'player/%'"
+    )
+    # The first goes alone, the others gather meanwhile.
+    assert times <= 2 + 100 // MAX_BATCH_COMMANDS
+    await ledger.check()
+
+
+async def test_commands_of_one_player_are_carried_out_in_the_order_they_came(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    desk = desks[0]
+    await desk.execute(command("ann", OpenAccount("EUR")))
+    balances = await asyncio.gather(
+        *(balance_after(desk.execute(command("ann", deposit(1)))) for _ in range(30))
+    )
+    assert balances == list(range(1, 31))
+
+
+async def test_a_cashier_takes_no_more_commands_than_it_can_hold(desks: list[Cashier]) -> None:
+    desk = desks[0]
+    await desk.execute(command("ann", OpenAccount("EUR")))
+    answers = await asyncio.gather(
+        *(desk.execute(command("ann", deposit(0))) for _ in range(MAX_WAITING_COMMANDS + 5)),
+        return_exceptions=True,
+    )
+    reasons = [getattr(answer, "reason", None) for answer in answers]
+    assert reasons.count("OVERLOADED") == 5
+    assert reasons.count("BAD_AMOUNT") == MAX_WAITING_COMMANDS
+
+
+async def test_a_caller_who_goes_away_before_his_turn_is_passed_over(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    desk = desks[0]
+    await desk.execute(command("ann", OpenAccount("EUR")))
+    first = asyncio.create_task(desk.execute(command("ann", deposit(1))))
+    gone = asyncio.create_task(desk.execute(command("ann", deposit(10))))
+    last = asyncio.create_task(desk.execute(command("ann", deposit(100))))
+    async with asyncio.timeout(5):
+        # One step: all three have put their commands in the queue.
+        await asyncio.wait({first, gone, last}, timeout=0)
+        gone.cancel()
+        await asyncio.gather(first, last)
+    assert await ledger.balance("player/ann") == 101
+
+
+async def test_a_command_that_the_database_refuses_harms_no_other(
+    desks: list[Cashier], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for player in ("ann", "bob", "cid"):
+        await desks[0].execute(command(player, OpenAccount("EUR")))
+    real_post = wallet_books.post
+
+    async def post(connection: Any, books: Any) -> None:
+        if any(leg.account == "player/bob" for each in books.transfers for leg in each.postings):
+            raise ValueError("bob's deposit is broken")
+        await real_post(connection, books)
+
+    monkeypatch.setattr(cashier_module, "post", post)
+    answers = await asyncio.gather(
+        *(desks[0].execute(command(player, deposit(5))) for player in ("ann", "bob", "cid")),
+        return_exceptions=True,
+    )
+    assert [isinstance(answer, TransferAnswer) for answer in answers] == [True, False, True]
+    assert isinstance(answers[1], ValueError)
+    assert await ledger.balance("player/bob") == 0
+    await ledger.check()
+
+
+Cut = Callable[[Wire], None]
+
+
+@pytest.mark.parametrize("step", ["take", "post", "tell"])
+@pytest.mark.parametrize("cut", [Wire.swallow_next_answer, Wire.cut_next_request])
+async def test_a_connection_cut_anywhere_loses_and_doubles_nothing(
+    database: Database, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, step: str, cut: Cut
+) -> None:
+    """After `tell` comes COMMIT: its answer is lost, or it never arrives."""
+    async with wire_to(database.dsn("croupier_wallet")) as wire:
+        pool = await open_pool(wire.through(database.dsn("croupier_wallet")), max_size=1)
+        moves: list[frozenset[str]] = []
+        cashier = Cashier(pool, moves.append)
+        await cashier.execute(command("ann", OpenAccount("EUR")))
+        real = getattr(cashier_module, step)
+        cuts = 0
+
+        async def then_cut(*arguments: Any, **named: Any) -> Any:
+            nonlocal cuts
+            answer = await real(*arguments, **named)
+            if not cuts:
+                cut(wire)
+                cuts += 1
+            return answer
+
+        monkeypatch.setattr(cashier_module, step, then_cut)
+        assert await balance_after(cashier.execute(command("ann", deposit(50)))) == 50
+        await cashier.close()
+        await pool.close()
+    assert cuts == 1
+    assert len((await ledger.check()).transfers) == 1
+    assert moves[0] == {"wallet.0"}
+
+
+async def test_without_a_database_the_cashier_says_so_and_the_command_may_be_sent_again(
+    database: Database, ledger: Ledger
+) -> None:
+    async with wire_to(database.dsn("croupier_wallet")) as wire:
+        pool = await open_pool(wire.through(database.dsn("croupier_wallet")), max_size=1)
+    # The wire is gone: nobody answers at its port.
+    cashier = Cashier(pool, lambda moved: None, give_up_after_s=0.2)
+    asked = command("ann", OpenAccount("EUR"))
+    answers = await asyncio.gather(
+        cashier.execute(asked),
+        cashier.execute(command("bob", OpenAccount("EUR"))),
+        return_exceptions=True,
+    )
+    assert {getattr(answer, "reason", None) for answer in answers} == {"LOG_UNAVAILABLE"}
+    await cashier.close()
+    pool.terminate()
+    async with await open_pool(database.dsn("croupier_wallet"), max_size=1) as again:
+        assert isinstance(await Cashier(again, lambda moved: None).execute(asked), AccountAnswer)
+
+
+async def test_a_cashier_that_closes_answers_what_it_was_asked(
+    desks: list[Cashier], ledger: Ledger
+) -> None:
+    asked = [
+        asyncio.create_task(desks[0].execute(command(f"p{n}", OpenAccount("EUR"))))
+        for n in range(5)
+    ]
+    await asyncio.wait(asked, timeout=0)
+    await desks[0].close()
+    assert all(task.done() for task in asked)
+    assert [type(await task) for task in asked] == [AccountAnswer] * 5
