@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 
 from croupier.wallet.v1 import wallet_pb2
 from croupier.wallet.v1.wallet_pb2_grpc import add_WalletServiceServicer_to_server
@@ -23,23 +24,30 @@ from shared.rpc.server import Server
 async def serve(settings: WalletSettings, stopping: asyncio.Event) -> None:
     """Serves and follows the tables until `stopping`, then drains."""
     dsn = settings.database_dsn.get_secret_value()
-    bus = await connect(settings.nats_url.get_secret_value(), settings.node)
-    pool = await open_pool(dsn, settings.database_pool_size, settings.node)
-    try:
+    async with contextlib.AsyncExitStack() as stack:
+        bus = await connect(settings.nats_url.get_secret_value(), settings.node)
+        stack.push_async_callback(bus.close)
+        pool = await open_pool(dsn, settings.database_pool_size, settings.node)
+        stack.push_async_callback(pool.close)
+        log = await stack.enter_async_context(PostgresLog(pool))
         pinger = Pinger(bus)
-        log = PostgresLog(pool)
         cashier = Cashier(pool, pinger)
-        consuming = Consuming(CONSUMER, "wallet", apply, pinger)
-        following = asyncio.create_task(Consumers(consuming, ("table",), log, dsn, bus).run())
+        stack.push_async_callback(cashier.close)
         server = Server(settings)
         add_WalletServiceServicer_to_server(Wallet(cashier, pool), server.grpc)
         server.offer(wallet_pb2.DESCRIPTOR.services_by_name["WalletService"])
+        consumers = Consumers(
+            Consuming(CONSUMER, "wallet", apply, pinger), ("table",), log, dsn, bus
+        )
+        following = asyncio.create_task(consumers.run(), name="consumers")
+        serving = asyncio.create_task(server.run_until(stopping), name="grpc")
         try:
-            await server.run_until(stopping)
+            await asyncio.wait({following, serving}, return_when=asyncio.FIRST_COMPLETED)
+            # The consumers end by themselves only when they fail.
+            if following.done():
+                following.result()
+            await serving
         finally:
             following.cancel()
-            await asyncio.wait([following])
-            await cashier.close()
-    finally:
-        await pool.close()
-        await bus.close()
+            serving.cancel()
+            await asyncio.gather(following, serving, return_exceptions=True)
