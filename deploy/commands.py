@@ -24,6 +24,7 @@ from deploy.migrate import bring_up_to_date
 from deploy.programs import DATABASE, Programs, serves
 from deploy.serve import serve as serve_here
 from shared.ops import logs
+from shared.ops.migrations import MigrationError
 from shared.ops.settings import SERVICES
 
 T = TypeVar("T")
@@ -148,7 +149,11 @@ def migrate(
         keys = folder.keys.load()
         dsn = Programs(folder, keys, folder.read()["ports"]).postgres.dsn(DATABASE)
         passwords = keys.roles
-    applied = asyncio.run(bring_up_to_date(dsn, passwords))
+    try:
+        applied = asyncio.run(bring_up_to_date(dsn, passwords))
+    except MigrationError as failure:
+        _err.print(str(failure), markup=False)
+        raise typer.Exit(1) from None
     for migration in applied:
         _out.print(f"applied {migration.source}/{migration.name}")
     _out.print(f"{len(applied)} applied, the database is up to date")
@@ -180,7 +185,7 @@ def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitabl
         )
     except HouseIsRunningError:
         _err.print(f"a house is open in {folder.path} already; see: croupier status")
-    except StartFailedError as failure:
+    except (StartFailedError, MigrationError) as failure:
         _err.print(str(failure), markup=False, highlight=False)
     raise typer.Exit(1)
 

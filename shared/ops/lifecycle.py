@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import signal
-import sys
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -31,12 +30,9 @@ def run(settings: S, serve: Serve[S]) -> int:
     logs.set_up(settings.log_level, service=settings.service, node=settings.node)
     _process.info({"service": settings.service, "node": settings.node})
     host, port = host_port(settings.metrics_listen)
-    metrics, _ = start_http_server(port, host)
-    try:
-        return uvloop.run(_run(settings, serve))
-    finally:
-        metrics.shutdown()
-        sys.stdout.flush()
+    # Its thread ends with the process: to shut it down would hold up every stop by half a second.
+    start_http_server(port, host)
+    return uvloop.run(_run(settings, serve))
 
 
 async def _run(settings: S, serve: Serve[S]) -> int:

@@ -72,7 +72,7 @@ class HouseOnDisk:
 
     def is_up(self) -> bool:
         """Whether every process serves, by the house's own word."""
-        states: list[str] = [process["state"] for process in self.told()["processes"].values()]
+        states = [str(process["state"]) for process in self.told()["processes"].values()]
         return states == ["up"] * len(PROCESSES)
 
     def process(self, name: str) -> dict[str, Any]:
@@ -97,7 +97,7 @@ class HouseOnDisk:
 
         def back() -> bool:
             process = self.process(name)
-            return process["restarts"] > restarts_before and process["state"] == "up"
+            return bool(process["restarts"] > restarts_before and process["state"] == "up")
 
         await eventually(back, within_s=OPEN_TIMEOUT_S)
 
