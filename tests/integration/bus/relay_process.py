@@ -1,0 +1,20 @@
+"""A relay that a test can kill. Arguments: DSN, NATS URL."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+from services.relay.relay import Relay
+from shared.bus.stream import connect
+from shared.log import PostgresLog, open_pool
+
+
+async def main(dsn: str, nats_url: str) -> None:
+    client = await connect(nats_url, "relay to be killed")
+    pool = await open_pool(dsn)
+    await Relay(PostgresLog(pool), dsn, client).run()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1], sys.argv[2]))

@@ -1,0 +1,63 @@
+"""The position row is the fence: of two that believe to be active, one gets through."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+import asyncpg
+import pytest
+
+from shared.bus.bookmark import Bookmark, Bookmarks
+from shared.bus.tables import ConsumerTables
+from shared.log import LogDivergedError
+from tests.integration.bus import probe
+from tests.integration.bus.conftest import House
+
+BOOKMARKS = Bookmarks(ConsumerTables(probe.SCHEMA), "probe", "table.0")
+BEGINNING = Bookmark(0, None)
+
+
+async def test_two_movers_at_once(house: House) -> None:
+    await house.write("a", 1, 2)
+    first, second = await house.log.read_stream("table/a")
+    one = await asyncpg.connect(house.database.dsn(probe.ROLE))
+    two = await asyncpg.connect(house.database.dsn(probe.ROLE))
+    assert await BOOKMARKS.read(one) == (BEGINNING, None)
+    assert await BOOKMARKS.read(two) == (BEGINNING, None)
+    async with two.transaction():
+        async with one.transaction():
+            assert await BOOKMARKS.move(one, BEGINNING, first)
+            late = asyncio.create_task(BOOKMARKS.move(two, BEGINNING, second))
+        assert await late is False
+        assert await BOOKMARKS.hold(two, BEGINNING) is False
+    assert await BOOKMARKS.read(two) == (Bookmark(1, first.hash), first.recorded_at)
+    await one.close()
+    await two.close()
+
+
+async def test_it_moves_only_to_events_that_the_log_has(house: House) -> None:
+    await house.write("a", 1)
+    [event] = await house.log.read_stream("table/a")
+    connection = await asyncpg.connect(house.database.dsn(probe.ROLE))
+    await BOOKMARKS.read(connection)
+    for other in (replace(event, hash=bytes(32)), replace(event, position=2)):
+        assert await BOOKMARKS.move(connection, BEGINNING, other) is False
+        assert await BOOKMARKS.hold(connection, BEGINNING) is True
+    assert await BOOKMARKS.move(connection, BEGINNING, event) is True
+    await connection.close()
+
+
+async def test_a_look_compares_what_was_applied_with_the_log(house: House) -> None:
+    await house.write("a", 1, 2, 3)
+    events = await house.log.read_stream("table/a")
+    assert await BOOKMARKS.look(house.root, BEGINNING) == 3
+    assert await BOOKMARKS.look(house.root, Bookmark(2, events[1].hash)) == 3
+    for held in (Bookmark(2, events[0].hash), Bookmark(4, events[0].hash)):
+        with pytest.raises(LogDivergedError):
+            await BOOKMARKS.look(house.root, held)
+
+
+def test_a_schema_is_a_plain_name() -> None:
+    with pytest.raises(ValueError, match="no schema"):
+        ConsumerTables("wallet; DROP TABLE x")

@@ -1,0 +1,112 @@
+"""An event that cannot be applied is put aside with its stream; nobody else is held up."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.bus.parking import ParkedEvent, list_parked, request_retry
+from tests.integration.bus import probe
+from tests.integration.bus.conftest import House
+from tests.integration.bus.probe import Probe
+from tests.polling import eventually
+
+
+async def parked(house: House) -> list[ParkedEvent]:
+    return await list_parked(house.root, probe.SCHEMA)
+
+
+async def settled(house: House, handler: Probe, streams: int) -> None:
+    """Waits until so many streams stand as the log has them."""
+
+    async def reached() -> bool:
+        wanted = await probe.expected_totals(house.log)
+        have = await probe.totals(house.root)
+        return sum(have.get(stream) == total for stream, total in wanted.items()) >= streams
+
+    await eventually(reached)
+
+
+@pytest.fixture(params=["from the bus", "from the log"])
+async def source(request: pytest.FixtureRequest, house: House) -> None:
+    """With and without a relay."""
+    if request.param == "from the bus":
+        house.relay()
+
+
+@pytest.mark.usefixtures("source")
+async def test_a_poison_event_parks_its_stream_and_no_other(house: House, handler: Probe) -> None:
+    await house.write("good", 1)
+    await house.write("bad", 5, b"poison", 7)
+    await house.write("good", 2)
+    await house.write("other", 3)
+    house.consumer(handler)
+    await settled(house, handler, 2)
+    await house.write("bad", 11)
+    await house.write("good", 4)
+    await eventually(lambda: _parks(house, 3))
+    assert await probe.totals(house.root) == {"table/good": 7, "table/bad": 5, "table/other": 3}
+    first, *behind = await parked(house)
+    assert (first.consumer, first.stream, first.version) == ("probe", "table/bad", 2)
+    assert (first.partition, first.position, first.type) == ("table.0", 3, "BetPlaced")
+    assert first.error == "PoisonError: table/bad 2"
+    assert [(each.version, each.error) for each in behind] == [
+        (3, "behind a parked event of its stream"),
+        (4, "behind a parked event of its stream"),
+    ]
+
+
+@pytest.mark.usefixtures("source")
+async def test_a_retry_applies_what_was_parked_in_order(house: House, handler: Probe) -> None:
+    house.consumer(handler)
+    await house.write("bad", b"poison", 2, 3)
+    await house.write("good", 1)
+    await eventually(lambda: _parks(house, 3))
+    handler.poisoned = False
+    assert await request_retry(house.root, probe.SCHEMA, "table/bad") == 3
+    await eventually(lambda: _parks(house, 0))
+    await house.write("bad", 4)
+    await eventually(lambda: _has(house, {"table/bad": 9, "table/good": 1}))
+    assert await parked(house) == []
+    assert await probe.applied(house.root) in ([4, 1, 2, 3, 5], [1, 2, 3, 4, 5])
+
+
+async def test_a_retry_that_fails_leaves_the_rest_parked(house: House, handler: Probe) -> None:
+    house.consumer(handler)
+    await house.write("bad", b"poison", 2)
+    await eventually(lambda: _parks(house, 2))
+    await request_retry(house.root, probe.SCHEMA, "table/bad", "probe")
+    await eventually(lambda: _tried(house, 2))
+    assert [each.retry_requested for each in await parked(house)] == [False, False]
+    assert await request_retry(house.root, probe.SCHEMA, "table/bad", "somebody else") == 0
+    handler.poisoned = False
+    await request_retry(house.root, probe.SCHEMA, "table/bad")
+    await house.becomes_equal()
+
+
+async def test_what_is_parked_stays_parked_for_the_next_replica(
+    house: House, handler: Probe
+) -> None:
+    first = house.consumer(handler)
+    await house.write("bad", b"poison")
+    await eventually(lambda: _parks(house, 1))
+    await house.stop(first)
+    mended = Probe(poisoned=False)
+    house.consumer(mended)
+    await house.write("bad", 2)
+    await house.write("good", 1)
+    await eventually(lambda: _parks(house, 2))
+    await eventually(lambda: _has(house, {"table/good": 1}))
+    await request_retry(house.root, probe.SCHEMA, "table/bad")
+    await eventually(lambda: _has(house, {"table/good": 1, "table/bad": 2}))
+
+
+async def _parks(house: House, count: int) -> bool:
+    return len(await parked(house)) == count
+
+
+async def _tried(house: House, attempts: int) -> bool:
+    return (await parked(house))[0].attempts == attempts
+
+
+async def _has(house: House, wanted: dict[str, int]) -> bool:
+    return await probe.totals(house.root) == wanted
