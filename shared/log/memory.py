@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from uuid import UUID
@@ -77,7 +78,7 @@ class MemoryLog:
     def _append(self, append: Append) -> Appended:
         known = self._appends.get(append.id)
         if known is not None:
-            return _again(known, Outcome.SAME)
+            return replace(known, outcome=Outcome.SAME)
         stream = self._streams.get(append.stream, [])
         command = append.command
         if command is not None:
@@ -197,14 +198,3 @@ class MemoryLog:
 
     def _all(self) -> Iterable[RecordedEvent]:
         return (event for events in self._events.values() for event in events)
-
-
-def _again(answer: Appended, outcome: Outcome) -> Appended:
-    return Appended(
-        outcome,
-        answer.partition,
-        answer.first_position,
-        answer.first_version,
-        answer.last_version,
-        answer.recorded_at,
-    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from types import TracebackType
 from typing import Self, TypeVar
 from uuid import UUID
 
 import asyncpg
 
-from shared.log import statements
+from shared.log import metrics, statements
 from shared.log.group import GroupCommit
 from shared.log.patience import (
     CALL_TIMEOUT_S,
@@ -156,14 +157,18 @@ class PostgresLog:
             # One statement outside a transaction block commits by itself: its answer comes after
             # the commit, in one round trip.
             answers = await statements.call_append(connection, arguments, self._call_timeout_s)
+            if tries == 1:
+                return [answer for _, answer in answers]
             # The answer to an earlier try was lost, its commit was not: to the caller, who asked
             # once, that is no repetition.
             return [
-                _as_first_time(answer) if tries > 1 and word == statements.SAME_APPEND else answer
+                replace(answer, outcome=Outcome.OK) if word == statements.SAME_APPEND else answer
                 for word, answer in answers
             ]
 
-        answers = await self._with_connection(call)
+        metrics.GROUP_APPENDS.observe(len(appends))
+        with metrics.COMMIT_SECONDS.time():
+            answers = await self._with_connection(call)
         moved = frozenset(each.partition for each in answers if each.outcome is Outcome.OK)
         if moved and self._on_committed is not None:
             self._on_committed(moved)
@@ -171,17 +176,6 @@ class PostgresLog:
 
     async def _with_connection(self, call: Callable[[PooledConnection], Awaitable[_T]]) -> _T:
         return await on_connection(self._pool, call, self._give_up_after_s, self._call_timeout_s)
-
-
-def _as_first_time(answer: Appended) -> Appended:
-    return Appended(
-        Outcome.OK,
-        answer.partition,
-        answer.first_position,
-        answer.first_version,
-        answer.last_version,
-        answer.recorded_at,
-    )
 
 
 def _check_limit(limit: int) -> None:
