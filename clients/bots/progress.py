@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from croupier.audit.v1.audit_pb2 import Finding
 from croupier.table.v1.events_pb2 import HandSettled
-from croupier.table.v1.table_pb2 import TableView
+from croupier.table.v1.table_pb2 import CardHand, TableView
 from croupier.type.v1.money_pb2 import Money
 from croupier.wallet.v1.wallet_pb2 import GetLedgerResponse
 
@@ -15,12 +15,13 @@ from croupier.wallet.v1.wallet_pb2 import GetLedgerResponse
 @dataclass(frozen=True, slots=True)
 class TableProgress:
     """A table in a run: its newest view, how many hands it settled in this run, the newest results
-    (oldest first) and the whole of the last one."""
+    (oldest first), and the last hand's result and cards."""
 
     view: TableView
     hands: int
     results: tuple[str, ...]
     last: HandSettled | None
+    last_hands: tuple[CardHand, ...]
 
 
 @dataclass(frozen=True, slots=True)

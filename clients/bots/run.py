@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
@@ -10,7 +11,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from croupier.table.v1.events_pb2 import HandSettled
-from croupier.table.v1.table_pb2 import Update
+from croupier.table.v1.table_pb2 import CardHand, TableView, Update
 from croupier.type.v1.money_pb2 import Money
 
 from clients.api.errors import RefusedError
@@ -30,6 +31,7 @@ DEPOSIT_MINOR = 2_000_000
 STALL_TIMEOUT_S = 180.0
 """A run in which no hand is settled for so long is given up."""
 LEAVE_TIMEOUT_S = 60.0
+LOOK_ON_TIMEOUT_S = 10.0
 
 _RECENT_RESULTS = 40
 _NAMES = ("Ann", "Bob", "Cid", "Dee", "Eve", "Fay", "Gus", "Hal", "Ida", "Jim", "Kay", "Leo")
@@ -98,9 +100,12 @@ class _Watched:
     """A table that the run looks at from the side."""
 
     seat: Seat
+    view: TableView
+    """As of the last update taken; the seat's own may be ahead of it."""
     hands_before: int
     results: deque[str] = field(default_factory=lambda: deque(maxlen=_RECENT_RESULTS))
     last: HandSettled | None = None
+    last_hands: tuple[CardHand, ...] = ()
 
 
 class _Run:
@@ -128,6 +133,7 @@ class _Run:
         self._staked_minor = 0
         self._returned_minor = 0
         self._still_seated = 0
+        self._seen_all = asyncio.Event()
         self._began_s = self._ended_s = asyncio.get_running_loop().time()
 
     async def look_on(self, tables: Sequence[str], stack: AsyncExitStack) -> None:
@@ -138,7 +144,7 @@ class _Run:
         for table_id in tables:
             seat = await client.seat(table_id, seeds=False)
             self._quota.see(seat.table)
-            self._watched[table_id] = _Watched(seat, seat.table.table.hands_played)
+            self._watched[table_id] = _Watched(seat, seat.table, seat.table.table.hands_played)
         self._onlooker = client
 
     async def seat_bots(self, seats: int, stack: AsyncExitStack) -> None:
@@ -146,8 +152,8 @@ class _Run:
         connection = await stack.enter_async_context(self._house.connect("wallet", OPERATOR))
         self._wallet = WalletClient(connection)
         for table_id, watched in self._watched.items():
-            game = watched.seat.table.table.game
-            currency = watched.seat.table.table.currency
+            game = watched.view.table.game
+            currency = watched.view.table.currency
             for _ in range(seats):
                 who = Identity(new_player_id(), "player")
                 self._names[who.subject] = _NAMES[len(self._names) % len(_NAMES)]
@@ -182,6 +188,9 @@ class _Run:
             self._ended_s = asyncio.get_running_loop().time()
             _, seated = await asyncio.wait(playing, timeout=LEAVE_TIMEOUT_S)
             self._still_seated = len(seated)
+            # The bots saw their last hands; who looks on may be a moment behind.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._seen_all.wait(), LOOK_ON_TIMEOUT_S)
             for task in (*around, *seated):
                 task.cancel()
 
@@ -207,12 +216,12 @@ class _Run:
     @property
     def _currency(self) -> str:
         for watched in self._watched.values():
-            return watched.seat.table.table.currency
+            return watched.view.table.currency
         return CURRENCY
 
     def _hands_at(self, table_id: str) -> int:
         watched = self._watched[table_id]
-        return watched.seat.table.table.hands_played - watched.hands_before
+        return watched.view.table.hands_played - watched.hands_before
 
     async def _deposit(self, player: str, currency: str = "") -> None:
         assert self._wallet is not None
@@ -224,16 +233,22 @@ class _Run:
             self._take(watched, await watched.seat.next_update())
 
     def _take(self, watched: _Watched, update: Update) -> None:
+        watched.view = update.table
         for event in update.events:
             if event.HasField("hand_settled"):
                 watched.last = event.hand_settled
+                watched.last_hands = tuple(update.table.last_hands)
                 watched.results.append(event.hand_settled.result)
                 self._staked_minor += sum(line.stake for line in watched.last.lines)
                 self._returned_minor += sum(line.returned for line in watched.last.lines)
-        self._quota.see(watched.seat.table)
+        self._quota.see(watched.view)
         self._on_update(self._progress())
         if self._quota.used_up:
             self._stop.set()
+        if sum(map(self._hands_at, self._watched)) >= self._quota.played:
+            self._seen_all.set()
+        else:
+            self._seen_all.clear()
 
     def _progress(self) -> Progress:
         assert self._onlooker is not None
@@ -243,10 +258,11 @@ class _Run:
             wanted=self._hands,
             tables={
                 table_id: TableProgress(
-                    watched.seat.table,
+                    watched.view,
                     self._hands_at(table_id),
                     tuple(watched.results),
                     watched.last,
+                    watched.last_hands,
                 )
                 for table_id, watched in self._watched.items()
             },

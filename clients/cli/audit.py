@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.table.v1 import table_pb2
-from rich.console import RenderableType
+from rich.console import Console, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
@@ -171,7 +171,7 @@ def _verify_one(shell: Shell, hand_id: str, as_json: bool) -> bool:
     if as_json:
         shell.print_json(answer)
         return answer.verified
-    print_findings(shell, answer.findings)
+    print_findings(shell.out, answer.findings)
     checks = ", ".join(check_name(check) for check in answer.checks_done)
     if answer.verified:
         shell.out.print(
@@ -213,7 +213,7 @@ def _verify_all(shell: Shell, table: str, as_json: bool) -> bool:
             }
         )
     else:
-        print_findings(shell, verified.findings)
+        print_findings(shell.out, verified.findings)
         shell.out.print(verdict(verified))
     return verified.clean
 
@@ -233,7 +233,7 @@ def verdict(verified: Verified) -> str:
     )
 
 
-def print_findings(shell: Shell, findings: Sequence[pb.Finding]) -> None:
+def print_findings(console: Console, findings: Sequence[pb.Finding]) -> None:
     """Each finding with its place."""
     for finding in findings:
         if finding.stream:
@@ -242,7 +242,7 @@ def print_findings(shell: Shell, findings: Sequence[pb.Finding]) -> None:
             place = f"{finding.partition} position {finding.position}"
         else:
             place = finding.hand_id
-        shell.out.print(
+        console.print(
             f"[red]{check_name(finding.check)}[/] at [bold]{escape(place)}[/]: "
             f"{escape(finding.message)}"
         )

@@ -12,9 +12,9 @@ from rich.table import Table
 from rich.text import Text
 
 from clients.cli.amounts import write_minor
+from clients.cli.names import Names
 from clients.cli.picture import WIDTH, cards_text, draw
-from clients.cli.play.names import Names
-from clients.cli.play.story import points
+from clients.cli.story import points
 
 _WARN_S = 10
 _ORDER = ("player", "banker", "dealer", "board")
@@ -87,6 +87,8 @@ def big_cards(
     if not hands and game == "baccarat":
         hands = [("player", []), ("banker", [])]
     own = {f"box{box.box}" for box in table.boxes if box.owner == names.me}
+    if not running:
+        own = {f"box{line.box}" for line in table.last_result.lines if line.player == names.me}
     pictured = [(name, cards) for name, cards in hands if name in _ORDER or name in own]
     rest = [one for one in hands if one not in pictured]
     rows: list[RenderableType] = []

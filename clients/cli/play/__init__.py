@@ -9,7 +9,7 @@ import typer
 from clients.api.errors import RefusedError
 from clients.cli.amounts import AmountError, parse_minor
 from clients.cli.play.evening import play_evening
-from clients.cli.play.rules import RULES
+from clients.cli.rules import RULES
 from clients.cli.shell import interactive, shell_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from clients.api import commands
 from clients.api.table import TableClient
+from clients.cli.names import Names
 from clients.cli.play.at_terminal import AtTerminal
 from clients.cli.play.keyboard import piped_lines
-from clients.cli.play.names import Names
 from clients.cli.play.ready import balance_of, find_table, see_to_money
 from clients.cli.play.screen import farewell
 from clients.cli.play.scripted import Scripted

@@ -17,10 +17,10 @@ from rich.text import Text
 from clients.api.sight import Sight
 from clients.cli.amounts import write_minor, write_money
 from clients.cli.felt import big_cards, boxes_table, clock_text, phase_text, players_line
-from clients.cli.play.names import Names
-from clients.cli.play.rules import RULES
-from clients.cli.play.story import clauses_line, own_lines, result_line
+from clients.cli.names import Names
 from clients.cli.play.words import possible
+from clients.cli.rules import RULES
+from clients.cli.story import clauses_line, own_lines, result_line
 
 FRAME_MARGIN = 6
 _HELP = (

@@ -10,10 +10,10 @@ from rich.markup import escape
 from clients.api import commands
 from clients.api.errors import RefusedError, UnansweredError
 from clients.cli.play.keyboard import END_OF_INPUT
-from clients.cli.play.story import clauses_line, result_line
 from clients.cli.play.visit import Visit
 from clients.cli.play.words import NotNowError, NotUnderstoodError
 from clients.cli.shell import Shell
+from clients.cli.story import clauses_line, result_line
 
 PATIENCE_S = 120.0
 """How long a line waits until it can be done."""

@@ -9,9 +9,9 @@ from croupier.table.v1.table_pb2 import Command, Update
 from clients.api import commands
 from clients.api.seat import Seat
 from clients.api.sight import Sight
-from clients.cli.play.names import Names
-from clients.cli.play.story import own_lines, tell
+from clients.cli.names import Names
 from clients.cli.play.words import command_of
+from clients.cli.story import own_lines, tell
 
 MOST_SENTENCES = 200
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from random import Random
 from typing import Any
@@ -16,10 +16,13 @@ from croupier.table.v1 import table_pb2 as pb
 from croupier.wallet.v1 import wallet_pb2
 
 from clients.api.house import House
+from services.table.commands import proposal
 from shared.cards import DECK, Card
 from shared.errors import CroupierError
 from shared.games.play import Face
 from shared.games.registry import GAMES
+from shared.rpc.access import Role
+from shared.rpc.caller import Caller
 from shared.table import events as e
 from shared.table import next_step as step
 from shared.table.codec import timestamp
@@ -32,7 +35,7 @@ from tests.unit.clients.keys import TEST_KEY
 
 START_US = 1_790_000_000_000_000
 CLOCKS = e.Clocks(30_000, 180_000, 120_000, 30_000, 5_000, 30_000, 15_000, 10_000)
-_STATUS = {"TABLE_NOT_FOUND": grpc.StatusCode.NOT_FOUND}
+_OPTIONS = (("grpc.http2.min_ping_interval_without_data_ms", 5_000),)
 
 Watching = tuple[str, asyncio.Queue[pb.PlayResponse]]
 
@@ -148,32 +151,6 @@ class FakeTable:
         return e.ChipsArrived(chips.player, chips.amount, chips.request_id, self.now())
 
 
-_FACTS: dict[str, Callable[[str, Any, int], e.Input]] = {
-    "join": lambda who, _, at: e.PlayerJoined(who, at),
-    "leave": lambda who, _, at: e.LeaveRequested(who, at),
-    "sit_out": lambda who, said, at: e.SitOutChanged(who, said.sitting_out, at),
-    "buy_chips": lambda who, said, at: e.ChipsRequested(who, said.amount.minor_units, at),
-    "cash_out": lambda who, said, at: e.CashOutAsked(who, said.amount.minor_units, at),
-    "place_bet": lambda who, said, at: e.BetPlaced(
-        who, said.box, said.wager, said.stake.minor_units, said.blind, at
-    ),
-    "take_back_bets": lambda who, said, at: e.BetsTakenBack(who, said.box, at),
-    "done_betting": lambda who, _, at: e.BetsDone(who, at),
-    "cut_shoe": lambda who, said, at: e.CutChosen(who, said.place, at),
-    "pledge_seed": lambda who, said, at: e.SeedPledged(who, said.commitment, at),
-    "reveal_seed": lambda who, said, at: e.SeedRevealed(who, said.seed, at),
-    "decide": lambda who, said, at: e.DecisionMade(
-        player=who,
-        box=said.box,
-        action=said.action,
-        amount=said.amount.minor_units,
-        positions=tuple(said.positions),
-        insurance=tuple(e.InsuranceStake(one.player, one.stake) for one in said.insurance),
-        at=at,
-    ),
-}
-
-
 class FakeHouse:
     """Serves as much of the table and wallet services as players need, on one port."""
 
@@ -194,7 +171,7 @@ class FakeHouse:
     @asynccontextmanager
     async def serving(self) -> AsyncIterator[House]:
         """Serves until the block ends; what a client needs to find it."""
-        server = grpc.aio.server()
+        server = grpc.aio.server(options=_OPTIONS)
         for service, methods in (
             ("table", (self.list_tables, self.open_table)),
             ("wallet", (self.open_account, self.deposit, self.get_account)),
@@ -324,13 +301,10 @@ class FakeHouse:
 
 
 def _execute(table: FakeTable, who: str, command: pb.Command) -> pb.PlayResponse:
-    action = command.WhichOneof("action") or ""
     key = (who, command.command_id)
     if key not in table.answered:
-        make = _FACTS.get(action)
-        if make is None or command.command_id == "not-a-uuid":
-            raise CroupierError("BAD_REQUEST", f"no such command: {action!r}", "action")
-        table.answered[key] = table.take(make(who, getattr(command, action), table.now()))
+        asked = proposal(Caller(who, Role.PLAYER, ""), command, "CHF")
+        table.answered[key] = table.take(asked.make(table.now()))
     first, last = table.answered[key]
     return pb.PlayResponse(
         acknowledgement=pb.Acknowledgement(

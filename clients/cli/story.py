@@ -9,9 +9,9 @@ from croupier.table.v1 import events_pb2 as e
 from croupier.table.v1.table_pb2 import CardHand, TableEvent
 
 from clients.cli.amounts import write_minor
+from clients.cli.names import Names
 from clients.cli.picture import card_name
-from clients.cli.play.names import Names
-from clients.cli.play.rules import clause_text
+from clients.cli.rules import clause_text
 from shared.cards import DECK, parse_card
 from shared.games import baccarat
 
@@ -56,6 +56,8 @@ def own_lines(result: e.HandSettled, player: str) -> tuple[int, int, list[str]]:
 
 
 def _became(line: e.SettledLine) -> str:
+    if line.wager == "exchange":
+        return "paid"
     if line.returned > line.stake:
         return f"wins {write_minor(line.returned - line.stake)}"
     if line.returned == line.stake:
