@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations_with_replacement
+from math import comb, prod
 from typing import Any
 
-from shared.cards import DECK
+from shared.cards import DECK, Card
 from shared.games.script import run_script
 from tests.spec.hands import Result, decision, play
 
@@ -74,3 +77,22 @@ def put(result: Result) -> dict[str, int]:
 def fault(result: Result) -> tuple[str, int | None]:
     """Why a script was refused, and at which decision."""
     return result["error"]["reason"], result["error"]["at"]
+
+
+def all_hands() -> Iterator[tuple[list[Card], int]]:
+    """All 2,598,960 hands of five, as one of each kind and how many there are like it: those of the
+    same ranks are equal but for being of one suit or not (HND-01)."""
+    for ranks in combinations_with_replacement(range(13), 5):
+        times = Counter(ranks)
+        if max(times.values()) > 4:
+            continue
+        ways = prod(comb(4, count) for count in times.values())
+        if len(times) == 5:
+            yield [Card(rank * 4) for rank in ranks], 4
+            ways -= 4
+        suits: Counter[int] = Counter()
+        mixed = []
+        for place, rank in enumerate(ranks):
+            mixed.append(Card(rank * 4 + (suits[rank] or (place == 4 and len(times) == 5))))
+            suits[rank] += 1
+        yield mixed, ways

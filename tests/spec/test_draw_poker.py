@@ -366,6 +366,9 @@ def test_no_decision_is_due_before_the_deal_and_after_the_end() -> None:
             draw_poker.decide(over, Decision(1, "check"))
         assert refused.value.reason == "DECISION_NOT_DUE"
     assert fault(draw({1: 100, 2: 100}, "1 check, 2 check, 1 check")) == ("DECISION_NOT_DUE", 2)
+    with pytest.raises(RuleError) as refused:
+        draw_poker.decide(live(1, 2).hand, Decision(2, "check"))
+    assert refused.value.reason == "NOT_YOUR_TURN"
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Oasis poker, clause by clause (OAS): what pays, what is insured, what is capped."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,8 +9,12 @@ import pytest
 from shared.errors import SettingError
 from shared.games import oasis_poker
 from shared.games.play import Box, Setup, Show
+from shared.games.poker import ACE_KING as ACE_KING_STRENGTH
+from shared.games.poker import hand_name, strength
 from tests.spec.hands import Live, Result, back, box, shared, stakes
-from tests.spec.poker_hands import fault, oasis, passes
+from tests.spec.poker_hands import all_hands, fault, oasis, passes
+
+FIGURES = Path(__file__).parents[1] / "vectors" / "figures.json"
 
 QUEEN_HIGH = "Qc Jd 8h 5s 2c"  # no game
 ACE_KING = "Ac Kd 4h 3s 2d"  # plays
@@ -313,6 +319,18 @@ def test_OAS_14_the_options_tell_each_bettors_limit_as_far_as_his_chips_go() -> 
     assert bet.insurance_max == (("ann", 400), ("bob", 10))
     live.decide(1, "bet", insurance=(("ann", 400), ("bob", 10)))
     assert oasis_poker.staked(live.hand) == {"ann": 700, "bob": 160, "cid": 150, "dee": 50}
+
+
+def test_OAS_figures_of_the_dealers_game_and_of_the_bonus() -> None:
+    figures = json.loads(FIGURES.read_text())["oasis_poker"]
+    hands = [(strength(hand), ways) for hand, ways in all_hands()]
+    plays = sum(ways for value, ways in hands if value >= ACE_KING_STRENGTH)
+    assert f"{plays}/{sum(ways for _, ways in hands)}" == figures["dealer_plays"]
+    bonus = oasis_poker.settings({}).bonus_table
+    paid = sum(
+        ways * (bonus[hand_name(value)] + 1) for value, ways in hands if bonus[hand_name(value)]
+    )
+    assert round(float(paid / 2598960 - 1), 5) == figures["bonus_default_table"]
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,7 @@
 
 import json
 from collections import Counter
-from itertools import combinations, combinations_with_replacement
-from math import comb, prod
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from shared.cards import DECK, Card, parse_card
 from shared.games.poker import ACE_KING, HAND_NAMES, LEAST, PAIR_OF_FOURS, hand_name, strength
+from tests.spec.poker_hands import all_hands
 
 FIGURES = Path(__file__).parents[1] / "vectors" / "figures.json"
 
@@ -90,23 +90,9 @@ def test_HND_02_two_royals_tie() -> None:
 
 
 def test_HND_02_counts_of_all_five_card_hands() -> None:
-    # All 2,598,960 hands, one representative for each pattern of ranks and "one suit or not": hands
-    # of the same ranks that are not of one suit are equal (HND-01).
     counts: Counter[str] = Counter()
-    for ranks in combinations_with_replacement(range(13), 5):
-        multiplicity = Counter(ranks)
-        if max(multiplicity.values()) > 4:
-            continue
-        ways = prod(comb(4, count) for count in multiplicity.values())
-        if len(multiplicity) == 5:
-            counts[hand_name(strength(Card(rank * 4) for rank in ranks))] += 4
-            ways -= 4
-        suits: Counter[int] = Counter()
-        mixed = []
-        for place, rank in enumerate(ranks):
-            mixed.append(Card(rank * 4 + (suits[rank] or (place == 4 and len(multiplicity) == 5))))
-            suits[rank] += 1
-        counts[hand_name(strength(mixed))] += ways
+    for hand, ways in all_hands():
+        counts[hand_name(strength(hand))] += ways
     assert dict(counts) == json.loads(FIGURES.read_text())["hand_counts_five_cards"]
 
 
