@@ -30,6 +30,8 @@ class LiveScreen:
 
     def __init__(self, console: Console) -> None:
         self._console = console
+        self._newest: Progress | None = None
+        self._next_line_s = 0.0
         # Drawn when the screen is due, however many updates come in between.
         self._live = Live(
             console=console,
@@ -37,8 +39,6 @@ class LiveScreen:
             transient=True,
             get_renderable=self._picture,
         )
-        self._newest: Progress | None = None
-        self._next_line_s = 0.0
 
     def __enter__(self) -> LiveScreen:
         if self._console.is_terminal:
