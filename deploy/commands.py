@@ -1,4 +1,4 @@
-"""The commands that open, close and look after a house: up, down, status, run, migrate, serve."""
+"""The commands that open, close and look after a house: up, down, status, run, serve."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from deploy.folder import HouseFolder, HouseIsRunningError, house_folder
+from deploy.folder import HouseFolder, HouseIsRunningError
 from deploy.house import keep_open
 from deploy.keeper import StartFailedError
-from deploy.migrate import bring_up_to_date
-from deploy.programs import DATABASE, Programs, serves
+from deploy.programs import serves
 from deploy.serve import serve as serve_here
+from deploy.where import folder_of
 from shared.ops import logs
 from shared.ops.migrations import MigrationError
 from shared.ops.settings import SERVICES
@@ -46,7 +46,7 @@ def up(
     ] = False,
 ) -> None:
     """Open the house here: Postgres, NATS and the five services, kept running until Ctrl-C."""
-    folder = _folder(context)
+    folder = folder_of(context)
     if detach:
         _open_detached(folder)
         return
@@ -62,7 +62,7 @@ def up(
 @commands.command()
 def down(context: typer.Context) -> None:
     """Close the house that is open here. Its data stays."""
-    folder = _folder(context)
+    folder = folder_of(context)
     if not folder.is_held():
         _out.print("no house is open here")
         return
@@ -82,7 +82,7 @@ def status(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """Show the house's processes; exit status 0 if every one of them serves."""
-    folder = _folder(context)
+    folder = folder_of(context)
     told = asyncio.run(_status(folder))
     if as_json:
         _out.print_json(json.dumps(told))
@@ -108,7 +108,7 @@ def run(
     # What it shows needs the clients, which no other command here does.
     from deploy.run import HANDS_WITHOUT_A_TERMINAL, play_and_verify
 
-    folder = _folder(context)
+    folder = folder_of(context)
     if hands is None and not _out.is_terminal:
         hands = HANDS_WITHOUT_A_TERMINAL
 
@@ -128,38 +128,6 @@ def run(
 
 
 @commands.command()
-def migrate(
-    context: typer.Context,
-    dsn: Annotated[
-        str,
-        typer.Option(
-            envvar="CROUPIER_DATABASE_DSN",
-            help="A superuser's; without one, the database of the house that is open here.",
-            show_envvar=True,
-        ),
-    ] = "",
-) -> None:
-    """Bring a database up to date. `up` does it by itself."""
-    folder = _folder(context)
-    passwords: dict[str, str] = {}
-    if not dsn:
-        if not folder.is_held():
-            _err.print("no house is open here; say which database with --dsn")
-            raise typer.Exit(2)
-        keys = folder.keys.load()
-        dsn = Programs(folder, keys, folder.read()["ports"]).postgres.dsn(DATABASE)
-        passwords = keys.roles
-    try:
-        applied = asyncio.run(bring_up_to_date(dsn, passwords))
-    except MigrationError as failure:
-        _err.print(str(failure), markup=False)
-        raise typer.Exit(1) from None
-    for migration in applied:
-        _out.print(f"applied {migration.source}/{migration.name}")
-    _out.print(f"{len(applied)} applied, the database is up to date")
-
-
-@commands.command()
 def serve(
     service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")],
 ) -> None:
@@ -167,11 +135,6 @@ def serve(
     if service not in SERVICES:
         raise typer.BadParameter(f"one of {', '.join(SERVICES)}", param_hint="service")
     raise typer.Exit(serve_here(service))
-
-
-def _folder(context: typer.Context) -> HouseFolder:
-    # `--house` is an option of the whole command, because clients need it as well.
-    return house_folder(context.find_root().params["house"])
 
 
 def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitable[T]]) -> T | None:
@@ -186,7 +149,7 @@ def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitabl
     except HouseIsRunningError:
         _err.print(f"a house is open in {folder.path} already; see: croupier status")
     except (StartFailedError, MigrationError) as failure:
-        _err.print(str(failure), markup=False, highlight=False)
+        _err.print(str(failure), markup=False, highlight=False, soft_wrap=True)
     raise typer.Exit(1)
 
 

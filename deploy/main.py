@@ -9,11 +9,13 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from clients.cli.app import app, run_app
 from deploy.commands import commands
+from deploy.database_commands import database_commands
 
 
 def main() -> None:
     """Entry point of the console script."""
     app.add_typer(commands)
+    app.add_typer(database_commands)
     run_app()
 
 
