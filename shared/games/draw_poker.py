@@ -18,6 +18,7 @@ from shared.games.draw_pots import Payout, showdown, uncontested
 from shared.games.draw_settings import Settings
 from shared.games.draw_settings import settings as settings
 from shared.games.play import (
+    TIMEOUT,
     Cell,
     Deal,
     Decision,
@@ -191,10 +192,7 @@ def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
 
 
 def decide(hand: Hand, decision: Decision) -> Hand:
-    """The hand after a decision; `RuleError` with the reasons of the hand script, in their order.
-
-    `timeout` is the clock's word, never offered as an option: it folds in any phase (TAB-06).
-    """
+    """The hand after a decision; `RuleError` with the hand script's reasons, in their order."""
     betting_on = hand.phase in (BETTING_1, BETTING_2)
     if not betting_on and hand.phase != EXCHANGE:
         raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
@@ -203,7 +201,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
         raise RuleError("NOT_YOUR_TURN", f"it is box {hand.seats.boxes[seat]}'s turn", "box")
     if not betting_on:
         return _exchange(hand, decision)
-    if decision.do == "timeout":
+    if decision.do == TIMEOUT:
         now = betting.fold(hand.round)
     else:
         now = betting.act(hand.round, decision)
@@ -218,7 +216,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
 
 def default(hand: Hand, box: int) -> Decision:
     """The clock's decision for a box: «пас», the cards are mucked, in any phase (TAB-06)."""
-    return Decision(box, "timeout")
+    return Decision(box, TIMEOUT)
 
 
 def _open_round(
@@ -256,7 +254,7 @@ def _exchange_from(hand: Hand, now: Round, cards: tuple[tuple[Cell, ...], ...], 
 
 def _exchange(hand: Hand, decision: Decision) -> Hand:
     """DRW-08: up to three cards at once; a player who runs out of time folds."""
-    if decision.do == "timeout":
+    if decision.do == TIMEOUT:
         now = betting.leave(hand.round, hand.exchanger)
         after = Hand(hand.seats, EXCHANGE, now, hand.cards, hand.opener)
         if sum(now.live) == 1:

@@ -144,6 +144,11 @@ class Done:
 Step = Deal | Show | Decisions | Done
 
 
+TIMEOUT = "timeout"
+"""The clock's word where it may do what no player may: in draw poker fold in any phase (TAB-06). It
+is never an option, and whoever takes decisions from players refuses it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What a box does: the word, an amount (draw: the total of this round), the cards named, the
@@ -235,8 +240,9 @@ class Game(Protocol):
     checks everything again and gives the hand. All else takes a hand and gives a new one, or raises
     `RuleError` and changes nothing.
 
-    `default` is what the clock decides for a box (TAB-06); `cells` the dealt cards by hand, as they
-    lie; `staked` what each player has staked in the hand so far, in minor units.
+    `default` is what the clock decides for a box (TAB-06): a word of the game or `TIMEOUT`. `cells`
+    are the dealt cards by hand, as they lie; `staked` what each player has staked in the hand so
+    far, in minor units.
     """
 
     NAME: str

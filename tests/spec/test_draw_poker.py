@@ -8,7 +8,7 @@ from shared.errors import RuleError, SettingError
 from shared.games import draw_poker
 from shared.games.draw_entries import cutting_box, entries, first_dealt
 from shared.games.draw_poker import SHOE
-from shared.games.play import Box, Cell, Deal, Decision, Decisions, Done, Face, Setup, Show
+from shared.games.play import TIMEOUT, Box, Cell, Deal, Decision, Decisions, Done, Face, Setup, Show
 from tests.spec.hands import Live, cards
 from tests.spec.poker_hands import draw, fault, passes, put, won
 
@@ -289,10 +289,13 @@ def test_TAB_06_in_draw_poker_the_clock_folds_in_any_phase() -> None:
     assert won(result)["p4"] == 70
 
 
-def test_TAB_06_the_clock_speaks_a_word_that_no_player_is_offered() -> None:
+def test_TAB_06_the_clock_has_a_word_that_no_player_is_offered() -> None:
     played = live(1, 2)
-    assert draw_poker.default(played.hand, 1) == Decision(1, "timeout")
-    assert "timeout" not in played.options()[1]
+    clock = draw_poker.default(played.hand, 1)
+    assert clock == Decision(1, TIMEOUT)
+    assert TIMEOUT not in played.options()[1]
+    played.decide(1, clock.do)
+    assert played.done.result == "uncontested"
 
 
 # ---- The second round
