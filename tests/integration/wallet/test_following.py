@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 from croupier.table.v1 import events_pb2 as table_events
 from croupier.wallet.v1.events_pb2 import ChipsRefused
@@ -246,3 +248,63 @@ async def test_what_the_ledger_cannot_follow_is_an_error_and_nothing_is_done(
         await ledger.follow()
     assert refused.value.reason == reason
     assert await ledger.check() == before
+
+
+async def spread(ledger: Ledger, service: Service, tables: Tables) -> tuple[list[str], list[str]]:
+    """Four wallet partitions; eight players with money and four tables all over them."""
+    for _ in range(3):
+        await ledger.root.execute("SELECT log.add_partition('wallet')")
+    players = [f"p{n}" for n in range(8)]
+    for player in players:
+        await service.player_with(player, 1_000)
+    names = [f"b{n}" for n in range(4)]
+    for table in names:
+        await tables.open(table)
+    await ledger.follow()
+    found = await ledger.root.fetchval(
+        "SELECT count(DISTINCT log.partition_of('wallet/' || id)) FROM unnest($1::text[]) AS id",
+        players + names,
+    )
+    assert found == 4
+    return players, names
+
+
+async def test_wallets_that_follow_different_tables_never_wait_for_each_other_in_a_circle(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    """Each transaction touches several partitions; all take their heads in one order."""
+    players, names = await spread(ledger, service, tables)
+    for turn in range(10):
+        done = len(await ledger.table_log())
+        for n, player in enumerate(players):
+            await tables.buy_in(names[(n + turn) % 4], player, 3)
+            await tables.buy_in(names[(n + turn + 1) % 4], player, 3)
+        fresh = (await ledger.table_log())[done:]
+        shares = [[event for event in fresh if event.stream == f"table/{t}"] for t in names]
+        await asyncio.gather(*(ledger.follow(share) for share in shares))
+    books = await ledger.check()
+    chips = [books.accounts[f"table/{t}/{p}"][1] for t in names for p in players]
+    assert sum(chips) == 10 * 8 * 2 * 3
+    assert {books.accounts[f"player/{player}"][1] for player in players} == {1_000 - 60}
+
+
+async def test_buy_ins_and_withdrawals_race_for_the_same_money_across_partitions(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    players, names = await spread(ledger, service, tables)
+    done = len(await ledger.table_log())
+    for n in range(80):
+        await tables.buy_in(names[n % 4], players[n % 8], 90)
+    fresh = (await ledger.table_log())[done:]
+    withdrawals = [
+        asyncio.create_task(service.player(players[n % 8]).withdraw(70)) for n in range(80)
+    ]
+    for start in range(0, 80, 4):
+        await ledger.follow(fresh[start : start + 4])
+    answers = await asyncio.gather(*withdrawals, return_exceptions=True)
+    reasons = {answer.reason for answer in answers if isinstance(answer, CroupierError)}
+    assert reasons <= {"INSUFFICIENT_FUNDS"}
+    assert not [a for a in answers if isinstance(a, Exception) and not isinstance(a, CroupierError)]
+    books = await ledger.check()
+    # Each is left with less than anybody still asked for.
+    assert all(books.accounts[f"player/{player}"][1] < 90 for player in players)
