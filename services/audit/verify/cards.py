@@ -195,8 +195,9 @@ def _shoe_finished(walk: CardsWalk, read: Read) -> Iterator[Finding]:
 
 def _shoe_put_away(walk: CardsWalk, read: Read) -> Iterator[Finding]:
     shoe = walk.shoes.get(read.body.shoe_id)
-    retired = shoe.retired if shoe is not None else None
-    if retired is None or retired.event.recorded_at > read.event.recorded_at:
+    if shoe is None or shoe.opening is None:
+        return  # A table may close before its next shoe is opened.
+    if shoe.retired is None or shoe.retired.event.recorded_at > read.event.recorded_at:
         yield read.finding(Check.SHOE, "shuffle had not retired the shoe")
 
 

@@ -14,7 +14,11 @@ from shared.table.state import TableState
 
 
 class LostError(Exception):
-    """After a broken event the table's state is not known any more."""
+    """After a broken event the table's state is not known any more. `findings` led up to it."""
+
+    def __init__(self, message: str, findings: list[Finding]) -> None:
+        super().__init__(message)
+        self.findings = findings
 
 
 def check_rules(state: TableState, group: Sequence[Read]) -> tuple[TableState, list[Finding]]:
@@ -36,7 +40,7 @@ def check_rules(state: TableState, group: Sequence[Read]) -> tuple[TableState, l
         if decided == logged:
             return after, findings
         findings.extend(_difference(group, decided))
-    return _followed(state, group), findings
+    return _followed(state, group, findings), findings
 
 
 def _envelopes(state: TableState, group: Sequence[Read]) -> Iterator[Finding]:
@@ -62,10 +66,11 @@ def _difference(group: Sequence[Read], decided: Sequence[table.Event]) -> Iterat
         yield group[len(decided)].finding(Check.RULES, "the rules give no such event here")
 
 
-def _followed(state: TableState, group: Sequence[Read]) -> TableState:
+def _followed(state: TableState, group: Sequence[Read], findings: list[Finding]) -> TableState:
     for read in group:
         try:
             state = evolve(state, read.body)
         except Exception as fault:
-            raise LostError(f"{read.event.type} fits no table as it was: {fault!r}") from fault
+            message = f"{read.event.type} fits no table as it was: {fault!r}"
+            raise LostError(message, findings) from fault
     return state

@@ -54,12 +54,12 @@ class ShoeRecord:
     version: int = 0
     opening: Read | None = None
     commitments: dict[str, bytes] = field(default_factory=dict)
-    seeds: dict[str, bytes] = field(default_factory=dict)
+    seeds: dict[str, bytes] = field(default_factory=dict, repr=False)
     cut: Read | None = None
     sealed: Read | None = None
     retired: Read | None = None
     requests: dict[UUID, Request] = field(default_factory=dict)
-    shown: dict[tuple[int, str], Card] = field(default_factory=dict)
+    shown: dict[tuple[int, str], Card] = field(default_factory=dict, repr=False)
 
     @property
     def opened(self) -> shuffle.ShoeOpened:

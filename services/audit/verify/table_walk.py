@@ -97,6 +97,7 @@ class TableWalk:
         try:
             self.state, findings = check_rules(self.state, group)
         except LostError as lost:
+            yield from lost.findings
             yield first.finding(Check.RULES, str(lost))
             yield from self._lose(first.event, "it cannot be followed past this event")
             return

@@ -43,7 +43,7 @@ from shared.ops.settings import AuditSettings
 from shared.rpc.access import Role
 from shared.rpc.errors import from_rpc_error
 from shared.rpc.server import Server
-from tests.playing import FIELD_KEYS, SEED_KEYS, House
+from tests.playing import FIELD_KEYS, SEED_KEYS, House, same_seeds
 from tests.servers import Database
 from tests.services import PUBLIC_KEY, bearer
 
@@ -200,8 +200,9 @@ def refused(error: pytest.ExceptionInfo[CroupierError]) -> tuple[str, str]:
 
 
 @pytest.fixture
-async def real(database: Database) -> AsyncIterator[RealHouse]:
+async def real(database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[RealHouse]:
     """A fresh house with table "t1" and "ann" and "bob" at it, 100,000 in chips each."""
+    same_seeds(monkeypatch)
     async with AsyncExitStack() as stack:
         pools = {}
         for role in ("table", "shuffle", "wallet", "audit"):

@@ -155,7 +155,7 @@ async def test_a_forged_settlement_breaks_the_rules_and_the_postings(
     await forge(real, settled, _pay_more)
     for findings in (await client.findings(), list((await client.verify(hand_id)).findings)):
         assert pb.CHECK_CHAIN not in checks(findings)
-        [rule] = [each for each in findings if each.check == pb.CHECK_RULES]
+        rule = next(each for each in findings if each.check == pb.CHECK_RULES)
         assert rule.message == "the rules give another HandSettled here"
         assert (rule.hand_id, rule.version) == (hand_id, settled.version)
         assert words(findings, pb.CHECK_POSTINGS) == [
