@@ -1,0 +1,137 @@
+"""How many hands a second the pure rules play on one core: `python -m tests.bench.games`.
+
+Beside it what the cards alone cost: a sample of as many as the hand uses, and the ranking of its
+poker hands. Times are of the processor, so that a busy machine changes little.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from random import Random
+from typing import Any
+
+from shared.cards import DECK, Card
+from shared.games.play import (
+    Box,
+    Cell,
+    Deal,
+    Decision,
+    Decisions,
+    Done,
+    Face,
+    Game,
+    Option,
+    Setup,
+    Show,
+)
+from shared.games.poker import strength
+from shared.games.registry import GAMES
+
+MEASURE_S = 1.0
+MOST_CARDS: dict[str, Callable[[int], int]] = {
+    "baccarat": lambda boxes: 6,
+    "battle": lambda boxes: 5 * boxes + 5,
+    "casino_holdem": lambda boxes: 2 * boxes + 7,
+    "oasis_poker": lambda boxes: min(52, 10 * boxes + 5),
+    "draw_poker": lambda boxes: 8 * boxes,
+}
+PLAYERS = ("ann", "bob", "cid", "dee", "eve", "fay")
+
+
+def per_second(work: Callable[[], object]) -> float:
+    """How often `work` runs in a second of the processor."""
+    started, count = time.process_time(), 0
+    while (passed := time.process_time() - started) < MEASURE_S:
+        for _ in range(20):
+            work()
+        count += 20
+    return count / passed
+
+
+def play(rules: Game, settings: Any, setup: Setup, deck: list[Card], random: Random) -> int:
+    """One hand of offered moves; the number of cards it used."""
+    hand = rules.start(settings, setup)
+    used = 0
+    while True:
+        match rules.next_step(hand):
+            case Decisions(due=(due, *_)):
+                option = due.options[int(random.random() * len(due.options))]
+                hand = rules.decide(hand, _decision(rules, hand, due.box, option, random))
+            case Deal(slots):
+                cells = [
+                    Cell(at, None if slot.face is Face.DOWN else deck[at])
+                    for at, slot in enumerate(slots, used)
+                ]
+                used += len(cells)
+                hand = rules.dealt(hand, tuple(cells))
+            case Show(turns):
+                seen = [Cell(turn.position, deck[turn.position]) for turn in turns]
+                hand = rules.shown(hand, tuple(seen))
+            case Done():
+                return used
+
+
+def _decision(rules: Game, hand: Any, box: int, option: Option, random: Random) -> Decision:
+    if option.counts:
+        count = option.counts[int(random.random() * len(option.counts))]
+        held = rules.cells(hand)[f"box{box}"][:count]
+        return Decision(
+            box, option.do, cards=tuple(cell.card for cell in held if cell.card is not None)
+        )
+    return Decision(box, option.do, option.minimum)
+
+
+def setup_of(rules: Game, boxes: int) -> Setup:
+    """So many boxes, each of its own player, with a stake of 100 (draw poker: an ante of 10)."""
+    wagers = {"baccarat": "player", "battle": "stake", "draw_poker": ""}
+    wager = wagers.get(rules.NAME, "ante")
+    players = PLAYERS[:boxes]
+    return Setup(
+        tuple(
+            Box(number, player, ((player, wager, 100),) if wager else ())
+            for number, player in enumerate(players, 1)
+        ),
+        dict.fromkeys(players, 1000) if not wager else {},
+        ante=0 if wager else 10,
+    )
+
+
+def measure(rules: Game, boxes: int) -> None:
+    """One line of the table."""
+    random = Random(1)
+    settings = rules.settings({})
+    setup = setup_of(rules, boxes)
+    deck = list(DECK) * rules.decks(settings)
+    most = MOST_CARDS[rules.NAME](boxes)
+    used: list[int] = []
+
+    def hand() -> None:
+        cards = random.sample(deck, most)
+        used.append(play(rules, settings, setup, cards, random))
+
+    hands = per_second(hand)
+    cards = round(sum(used) / len(used))
+    hand_cards = {"casino_holdem": 7, "oasis_poker": 5, "draw_poker": 5}.get(rules.NAME)
+    ranked = boxes + (rules.NAME != "draw_poker")
+
+    def alone() -> None:
+        drawn = random.sample(deck, cards)
+        if hand_cards is not None:
+            for at in range(ranked):
+                strength(drawn[at : at + hand_cards])
+
+    bare = per_second(alone)
+    print(f"{rules.NAME:14}{boxes:6}{cards:7}{hands:10.0f}{bare:14.0f}{hands / bare:8.3f}")
+
+
+def main() -> None:
+    """Prints the figures."""
+    print(f"{'game':14}{'boxes':>6}{'cards':>7}{'hands/s':>10}{'cards alone/s':>14}{'ratio':>8}")
+    for rules in GAMES.values():
+        for boxes in (2, 5) if rules.NAME == "draw_poker" else (1, 5):
+            measure(rules, boxes)
+
+
+if __name__ == "__main__":
+    main()
