@@ -17,7 +17,7 @@ import pytest
 from services.shuffle import decide as ask
 from services.shuffle.shoe import RetireReason, Use
 from services.shuffle.shoes import Request, Shoes
-from services.table.owner import Proposal, as_append
+from services.table.proposal import Proposal, as_append
 from shared.cards import parse_card
 from shared.games.play import Face
 from shared.log import EventLog, Outcome
@@ -25,7 +25,7 @@ from shared.sealing import Keyring
 from shared.table import events as e
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
-from shared.table.evolve import BURN
+from shared.table.apply_hand import BURN
 from shared.table.next_step import (
     Cards,
     Chips,
@@ -91,7 +91,7 @@ class House:
     async def seat(self, table_id: str, player: str, chips: int) -> None:
         """A player with an account joins and buys chips."""
         await self.wallet.open(player, chips)
-        await self.give(table_id, e.PlayerJoined(player))
+        await self.give(table_id, e.JoinAsked(player))
         await self.give(table_id, e.ChipsRequested(player, chips))
 
     async def play(self, table_id: str, *bets: Bet, cut: int = 0) -> str:

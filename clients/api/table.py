@@ -99,8 +99,11 @@ class TableClient:
         rules_json: str = "",
         clocks: events_pb2.Clocks | None = None,
         seats: int = 0,
+        ante: int = 0,
+        open_joining: bool = False,
     ) -> pb.TableSummary:
-        """Operators open a table; it is playable when its first shoe is ready."""
+        """Operators open a table; it is playable when its first shoe is ready. `ante` (minor units)
+        and `open_joining` are draw poker's."""
         request = pb.OpenTableRequest(
             command_id=str(uuid.uuid4()),
             table_id=table_id,
@@ -110,6 +113,8 @@ class TableClient:
             currency=currency,
             clocks=clocks,
             seats=seats,
+            ante=ante,
+            open_joining=open_joining,
         )
         answer = await self._connection.call(self._stub.OpenTable, request)
         return answer.table

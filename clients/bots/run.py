@@ -22,12 +22,14 @@ from clients.api.wallet import WalletClient
 from clients.bots.bot import Bot
 from clients.bots.progress import Progress, Summary, TableProgress
 from clients.bots.quota import Quota
+from clients.bots.roster import Roster, roster_of
 from clients.bots.strategies import STRATEGIES
 
 OPERATOR = Identity("house-runner", "operator")
 CURRENCY = "CHF"
 BUY_IN_MINOR = 200_000
 DEPOSIT_MINOR = 2_000_000
+_ANTE_MINOR = 500
 STALL_TIMEOUT_S = 180.0
 """A run in which no hand is settled for so long is given up."""
 LEAVE_TIMEOUT_S = 60.0
@@ -56,7 +58,13 @@ async def open_tables(
             name = game.replace("_", " ").capitalize()
             try:
                 await client.open_table(
-                    table_id, game, currency, name=name, rules_json=_RULES_JSON[game]
+                    table_id,
+                    game,
+                    currency,
+                    name=name,
+                    rules_json=_RULES_JSON[game],
+                    ante=_ANTE_MINOR if game == "draw_poker" else 0,
+                    open_joining=True,
                 )
             except RefusedError as refusal:
                 if refusal.reason != "TABLE_EXISTS":
@@ -84,7 +92,8 @@ async def play_hands(
     run = _Run(house, hands, on_update, stop or asyncio.Event(), Random(seed))
     async with AsyncExitStack() as stack:
         await run.look_on(tables, stack)
-        await run.seat_bots(seats, stack)
+        roster = stack.enter_context(roster_of(house.folder))
+        await run.seat_bots(seats, roster, stack)
         try:
             await run.play()
         except ExceptionGroup as failures:
@@ -147,18 +156,17 @@ class _Run:
             self._watched[table_id] = _Watched(seat, seat.table, seat.table.table.hands_played)
         self._onlooker = client
 
-    async def seat_bots(self, seats: int, stack: AsyncExitStack) -> None:
+    async def seat_bots(self, seats: int, roster: Roster, stack: AsyncExitStack) -> None:
         """Makes the bots, each with an account of its own and money on it."""
         connection = await stack.enter_async_context(self._house.connect("wallet", OPERATOR))
         self._wallet = WalletClient(connection)
         for table_id, watched in self._watched.items():
             game = watched.view.table.game
             currency = watched.view.table.currency
-            for _ in range(seats):
-                who = Identity(new_player_id(), "player")
+            for player in roster.players(table_id, seats):
+                who = Identity(player, "player")
                 self._names[who.subject] = _NAMES[len(self._names) % len(_NAMES)]
-                await self._wallet.open_account(currency, who.subject)
-                await self._deposit(who.subject, currency)
+                await self._see_to_account(who.subject, currency)
                 connection = await stack.enter_async_context(self._house.connect("table", who))
                 client = await stack.enter_async_context(TableClient(connection, who.subject))
                 dice = Random(self._random.getrandbits(64))
@@ -222,6 +230,17 @@ class _Run:
     def _hands_at(self, table_id: str) -> int:
         watched = self._watched[table_id]
         return watched.view.table.hands_played - watched.hands_before
+
+    async def _see_to_account(self, player: str, currency: str) -> None:
+        assert self._wallet is not None
+        try:
+            account = await self._wallet.open_account(currency, player)
+        except RefusedError as refusal:
+            if refusal.reason != "ACCOUNT_EXISTS":
+                raise
+            account = await self._wallet.account(player)
+        if account.balance.minor_units < BUY_IN_MINOR:
+            await self._deposit(player, currency)
 
     async def _deposit(self, player: str, currency: str = "") -> None:
         assert self._wallet is not None

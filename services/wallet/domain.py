@@ -45,6 +45,7 @@ class TransferKind(IntEnum):
     CASH_OUT = 4
     SETTLEMENT = 5
     COMMISSION = 6
+    FINE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +170,8 @@ def cash_out(
     Raises BAD_AMOUNT, ACCOUNT_NOT_FOUND and INSUFFICIENT_CHIPS: a table that asks for what its
     player does not have there is wrong about its own chips.
     """
-    if amount < 0:
-        raise CroupierError("BAD_AMOUNT", f"cannot cash out {amount}", "amount")
-    legs = {
-        escrow_account(table.table_id, player): -amount,
-        player_account(player): amount,
-    }
-    return _transfer(accounts, transfer_id, TransferKind.CASH_OUT, table.currency, legs)
+    to = player_account(player)
+    return _take(accounts, transfer_id, TransferKind.CASH_OUT, table, player, amount, to)
 
 
 def settle(
@@ -216,13 +212,19 @@ def take_commission(
 
     Raises BAD_AMOUNT, ACCOUNT_NOT_FOUND and INSUFFICIENT_CHIPS.
     """
-    if taken < 0:
-        raise CroupierError("BAD_AMOUNT", f"cannot take {taken}", "taken")
-    legs = {
-        escrow_account(table.table_id, player): -taken,
-        commission_account(table.table_id): taken,
-    }
-    return _transfer(accounts, transfer_id, TransferKind.COMMISSION, table.currency, legs)
+    to = commission_account(table.table_id)
+    return _take(accounts, transfer_id, TransferKind.COMMISSION, table, player, taken, to)
+
+
+def take_fine(
+    accounts: Accounts, transfer_id: UUID, table: Table, player: str, amount: int
+) -> Transfer:
+    """A fine out of a player's chips, for the house (DRW-15).
+
+    Raises BAD_AMOUNT, ACCOUNT_NOT_FOUND and INSUFFICIENT_CHIPS.
+    """
+    to = house_account(table.table_id)
+    return _take(accounts, transfer_id, TransferKind.FINE, table, player, amount, to)
 
 
 def posted(transfer: Transfer) -> dict[str, Account]:
@@ -253,6 +255,22 @@ def _check_amount(amount: int) -> None:
         raise CroupierError(
             "BAD_AMOUNT", f"an amount is 1 to {MAX_AMOUNT_MINOR} minor units", "amount"
         )
+
+
+def _take(
+    accounts: Accounts,
+    transfer_id: UUID,
+    kind: TransferKind,
+    table: Table,
+    player: str,
+    amount: int,
+    to: str,
+) -> Transfer:
+    """Chips of a player at a table, to another account."""
+    if amount < 0:
+        raise CroupierError("BAD_AMOUNT", f"cannot take {amount}", "amount")
+    legs = {escrow_account(table.table_id, player): -amount, to: amount}
+    return _transfer(accounts, transfer_id, kind, table.currency, legs)
 
 
 def _transfer(

@@ -25,7 +25,15 @@ from shared.log import RecordedEvent
 from shared.money import Money
 
 MONEY_EVENTS = frozenset(
-    {"TableOpened", "ChipsRequested", "CashOutRequested", "HandSettled", "CommissionTaken"}
+    {
+        "TableOpened",
+        "ChipsRequested",
+        "CashOutRequested",
+        "HandSettled",
+        "PotPaid",
+        "CommissionTaken",
+        "FineTaken",
+    }
 )
 """The types of table events that the wallet acts on; it passes over all others."""
 
@@ -75,7 +83,16 @@ class Commission:
     taken: int
 
 
-Instruction = TableOpening | BuyIn | CashOut | Settlement | Commission
+@dataclass(frozen=True, slots=True)
+class Fine:
+    """The pit took chips from a player for the house (DRW-15)."""
+
+    table_id: str
+    player: str
+    amount: int
+
+
+Instruction = TableOpening | BuyIn | CashOut | Settlement | Commission | Fine
 
 
 def table_of(event: RecordedEvent) -> str:
@@ -105,6 +122,8 @@ def accounts_in(instruction: Instruction) -> tuple[str, ...]:
             return (*escrows, pot_account(table), house_account(table))
         case Commission(table, player):
             return (escrow_account(table, player), commission_account(table))
+        case Fine(table, player):
+            return (escrow_account(table, player), house_account(table))
         case _:
             return ()
 
@@ -129,6 +148,8 @@ def decide(
             return domain.cash_out(accounts, transfer_id, table, player, amount)
         case Settlement(_, hand_id, nets, pot_change, rake):
             return domain.settle(accounts, transfer_id, table, hand_id, nets, pot_change, rake)
+        case Fine(_, player, amount):
+            return domain.take_fine(accounts, transfer_id, table, player, amount)
         case _:
             return domain.take_commission(
                 accounts, transfer_id, table, instruction.player, instruction.taken
@@ -141,12 +162,17 @@ def _instruction(table_id: str, body: Any) -> Instruction:
             return _opening(table_id, body)
         case table_events.HandSettled():
             return Settlement(table_id, body.hand_id, _nets(body), body.pot_change, body.rake)
+        case table_events.PotPaid():
+            shares = _shares(body)
+            return Settlement(table_id, "", shares, -sum(shares.values()), 0)
     domain.check_player(body.player)
     match body:
         case table_events.ChipsRequested():
             return BuyIn(table_id, body.player, body.amount)
         case table_events.CashOutRequested():
             return CashOut(table_id, body.player, body.amount)
+        case table_events.FineTaken():
+            return Fine(table_id, body.player, body.amount)
         case _:
             return Commission(table_id, body.player, body.taken)
 
@@ -155,6 +181,16 @@ def _opening(table_id: str, body: table_events.TableOpened) -> TableOpening:
     if not body.game:
         raise CroupierError("BAD_REQUEST", "the table has no game", "game")
     return TableOpening(Table(table_id, Money(body.currency, 0).currency, body.game))
+
+
+def _shares(paid: table_events.PotPaid) -> dict[str, int]:
+    shares: dict[str, int] = {}
+    for share in paid.shares:
+        domain.check_player(share.player)
+        if share.amount < 0:
+            raise CroupierError("BAD_AMOUNT", f"{share.player}'s share is negative", "shares")
+        shares[share.player] = shares.get(share.player, 0) + share.amount
+    return shares
 
 
 def _nets(hand: table_events.HandSettled) -> dict[str, int]:

@@ -94,5 +94,9 @@ COMMANDS: dict[str, frozenset[Role]] = {
     # TAB-08: the dealer reports, the pit confirms.
     "report_incident": frozenset({Role.DEALER, Role.PIT}),
     "rule_void": frozenset({Role.PIT}),
+    "object_to_join": _PLAYER,
+    "confirm_incident": frozenset({Role.PIT}),
+    # DRW-15.
+    "penalise": frozenset({Role.PIT}),
 }
 """Who may give each command of `croupier.table.v1.Command.action` at a table."""

@@ -36,6 +36,8 @@ class TableOpened:
     clocks: Clocks = Clocks()
     seats: int = 0
     at: int = 0
+    ante: int = 0
+    open_joining: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,7 @@ class DeadlineMoved:
 
     deadline: int = 0
     warn_at: int = 0
+    clock: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +80,41 @@ class ClockExpired:
 
     deadline: int = 0
     at: int = 0
+    clock: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JoinAsked:
+    player: str = ""
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConsentAsked:
+    """TAB-10: those who are seated may object until then; silence is consent."""
+
+    player: str = ""
+    deadline: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JoinObjected:
+    by: str = ""
+    player: str = ""
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class JoinFailed:
+    """A join came to nothing: somebody objected, or the seats or the table are gone."""
+
+    player: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class PlayerJoined:
     player: str = ""
-    at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +280,31 @@ class BettingOpened:
     number: int = 0
     shoe_id: str = ""
     next_position: int = 0
+    entry: str = ""
+    entry_amount: int = 0
+    carried_pot: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPassed:
+    """DRW-10: an entry window passed in which nobody entered; the pot waits."""
+
+    windows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PotShare:
+    player: str = ""
+    amount: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PotPaid:
+    """A carried pot leaves the table without a hand: to the lone entrant, or back to those who
+    paid it."""
+
+    shares: tuple[PotShare, ...] = ()
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -410,6 +467,7 @@ class DecisionMade:
     positions: tuple[int, ...] = ()
     insurance: tuple[InsuranceStake, ...] = ()
     at: int = 0
+    owner_away: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -456,6 +514,15 @@ class HandVoided:
 
 
 @dataclass(frozen=True, slots=True)
+class HandRedealt:
+    """TAB-08: antes, entries and a carried pot stay, later stakes go back; the same players, a
+    new shoe."""
+
+    hand_id: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CommissionTaken:
     """Owed commission was taken from the player's chips, rounded (BAC-11)."""
 
@@ -470,6 +537,13 @@ class IncidentReported:
     incident: str = ""
     position: int = 0
     note: str = ""
+    at: int = 0
+    by_pit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IncidentConfirmed:
+    by: str = ""
     at: int = 0
 
 
@@ -490,13 +564,34 @@ class HandRuledVoid:
     at: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class PenaltyGiven:
+    """DRW-15: `warning`, `fine` (FineTaken follows) or `removal` (between hands)."""
+
+    by: str = ""
+    player: str = ""
+    penalty: str = ""
+    amount: int = 0
+    note: str = ""
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FineTaken:
+    """Chips go from the player to the house."""
+
+    player: str = ""
+    amount: int = 0
+
+
 Input = (
     TableOpened
     | TableClaimed
     | PlayResumed
     | TableClosing
     | ClockExpired
-    | PlayerJoined
+    | JoinAsked
+    | JoinObjected
     | LeaveRequested
     | SitOutChanged
     | ChipsRequested
@@ -517,12 +612,17 @@ Input = (
     | CardsDealt
     | DecisionMade
     | IncidentReported
+    | IncidentConfirmed
     | HandRuledVoid
+    | PenaltyGiven
 )
 
 Derived = (
     DeadlineMoved
     | TableClosed
+    | ConsentAsked
+    | JoinFailed
+    | PlayerJoined
     | PlayerLeft
     | CashOutRequested
     | ShoeRequested
@@ -531,6 +631,8 @@ Derived = (
     | CutLeftToDealer
     | ShoeFinished
     | BettingOpened
+    | WindowPassed
+    | PotPaid
     | BettingClockStarted
     | BetsReturned
     | BettingClosed
@@ -540,8 +642,10 @@ Derived = (
     | DecisionDefaulted
     | HandSettled
     | HandVoided
+    | HandRedealt
     | CommissionTaken
     | IncidentResolved
+    | FineTaken
 )
 
 Event = Input | Derived

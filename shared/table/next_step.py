@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shared.table.apply_seats import request_id
+from shared.table.envelope import running_hand
 from shared.table.events import CardSlot
-from shared.table.evolve import request_id
-from shared.table.state import TableState, open_deadline
+from shared.table.state import TableState, next_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,11 @@ Errand = OpenShoe | RecordCut | SealShoe | Cards | PutAway | Chips
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """All that the table waits for: errands to others, and a clock (microseconds; 0: none)."""
+    """All that the table waits for: errands to others, and the clock that runs out next with its
+    deadline (microseconds; "" and 0: none)."""
 
     errands: tuple[Errand, ...]
+    clock: str
     deadline: int
 
 
@@ -90,14 +93,11 @@ def next_step(state: TableState) -> Waiting:
     if shoe is not None:
         errands.append(shoe)
     if state.cards is not None and state.shoe is not None:
-        hand_id = state.betting.hand_id if state.betting is not None else ""
-        if state.hand is not None:
-            hand_id = state.hand.hand_id
         errands.append(
             Cards(
                 request_id(state, state.cards.version),
                 state.shoe.shoe_id,
-                hand_id,
+                running_hand(state),
                 state.cards.slots,
             )
         )
@@ -111,7 +111,7 @@ def next_step(state: TableState) -> Waiting:
         for request, amount in seat.requests
     )
     errands.extend(Chips(*late) for late in state.late_chips)
-    return Waiting(tuple(errands), open_deadline(state))
+    return Waiting(tuple(errands), *next_clock(state))
 
 
 def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:

@@ -8,8 +8,11 @@ from croupier.table.v1 import table_pb2
 from croupier.table.v1.events_pb2 import InsuranceStake
 
 from shared.games.play import Decisions
+from shared.table.apply_hand import EXPOSED
+from shared.table.checks_hand import CHOICES
 from shared.table.codec import timestamp
-from shared.table.state import Seat, Status, TableState, free_chips
+from shared.table.setup import entry_price
+from shared.table.state import ENTRY, Betting, Deciding, Hand, Seat, Status, TableState, free_chips
 
 MOST_CHIPS = 2**53
 """The largest amount ever offered: exact in every client's numbers."""
@@ -21,51 +24,86 @@ def options(state: TableState, player: str) -> Iterator[table_pb2.Option]:
         return
     seat = state.seats.get(player)
     if seat is None:
-        if state.status is Status.OPEN and len(state.seats) < state.table.seats:
+        if _may_join(state, player):
             yield table_pb2.Option(command="join")
         return
     if state.hand is not None:
-        yield from _decisions(state, player)
+        yield from _decisions(state, state.hand, player)
     elif state.betting is not None and not state.betting.closed:
-        yield from _between_hands(state, seat)
+        yield from _between_hands(state, state.betting, seat)
     yield from _shoe(state, player)
+    for asking, deadline in state.joining.items():
+        if deadline > 0:
+            yield table_pb2.Option(
+                command="object_to_join", word=asking, deadline=timestamp(deadline)
+            )
     if not seat.leaving:
         yield table_pb2.Option(command="leave")
     yield table_pb2.Option(command="sit_out")
 
 
-def _between_hands(state: TableState, seat: Seat) -> Iterator[table_pb2.Option]:
-    betting = state.betting
+def _may_join(state: TableState, player: str) -> bool:
+    return (
+        state.status is Status.OPEN
+        and player not in state.joining
+        and player not in state.removed
+        and len(state.seats) + len(state.joining) < state.table.seats
+    )
+
+
+def _between_hands(state: TableState, betting: Betting, seat: Seat) -> Iterator[table_pb2.Option]:
     free = free_chips(state, seat.player)
-    if state.status is not Status.OPEN or betting is None:
-        return
-    if not seat.requests and not seat.leaving:
+    if state.status is Status.OPEN and not seat.requests and not seat.leaving:
         yield table_pb2.Option(command="buy_chips", minimum=1, maximum=MOST_CHIPS)
     if free > 0:
         yield table_pb2.Option(command="cash_out", minimum=1, maximum=free)
-    if betting.expired or seat.leaving or seat.sitting_out:
+    if betting.expired:
         return
     deadline = timestamp(betting.deadline) if betting.deadline else None
-    limits = state.table.settings.limits
-    if free > 0:
-        top = free if limits.max is None else min(free, limits.max)
-        for wager in state.table.game.WAGERS:
-            yield table_pb2.Option(
-                command="place_bet",
-                word=wager,
-                minimum=limits.min or 1,
-                maximum=top,
-                deadline=deadline,
-            )
+    if state.status is Status.OPEN and not seat.leaving and not seat.sitting_out:
+        for option in _bets(state, betting, seat, free):
+            if deadline is not None:
+                option.deadline.CopyFrom(deadline)
+            yield option
     for box in sorted({box for box, player, _, _ in betting.bets if player == seat.player}):
         yield table_pb2.Option(command="take_back_bets", box=box, deadline=deadline)
     if not seat.done:
         yield table_pb2.Option(command="done_betting", deadline=deadline)
 
 
-def _decisions(state: TableState, player: str) -> Iterator[table_pb2.Option]:
-    hand, deciding = state.hand, state.deciding
-    if hand is None or deciding is None or deciding.expired:
+def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterator[table_pb2.Option]:
+    table = state.table
+    if table.between_players:
+        if seat.player in betting.owners.values():
+            return
+        taken = {other.box for other in state.seats.values() if other.player != seat.player}
+        boxes = [seat.box] if seat.box else range(1, table.seats + 1)
+        for box in boxes:
+            price = entry_price(state, seat.player, box)
+            if box not in taken and price <= free:
+                yield table_pb2.Option(
+                    command="place_bet", box=box, word=ENTRY, minimum=price, maximum=price
+                )
+        return
+    limits = table.settings.limits
+    if free <= 0:
+        return
+    for wager in table.game.WAGERS:
+        top = free if limits.max is None else min(free, limits.max)
+        yield table_pb2.Option(
+            command="place_bet", word=wager, minimum=limits.min or 1, maximum=top
+        )
+
+
+def _decisions(state: TableState, hand: Hand, player: str) -> Iterator[table_pb2.Option]:
+    deciding = state.deciding
+    if deciding is None or deciding.expired:
+        return
+    if deciding.phase == EXPOSED:
+        for box, owner in deciding.players.items():
+            if owner == player:
+                for word in CHOICES:
+                    yield _decide(deciding, table_pb2.Option(box=box, word=word))
         return
     step = state.table.game.next_step(hand.play)
     if not isinstance(step, Decisions):
@@ -74,22 +112,29 @@ def _decisions(state: TableState, player: str) -> Iterator[table_pb2.Option]:
         if deciding.players.get(due.box) != player:
             continue
         for option in due.options:
-            yield table_pb2.Option(
-                command="decide",
-                box=due.box,
-                word=option.do,
-                minimum=option.minimum,
-                maximum=option.maximum,
-                price=option.price,
-                counts=option.counts,
-                prices=option.prices,
-                insurance_max=[
-                    InsuranceStake(player=bettor, stake=most)
-                    for bettor, most in option.insurance_max
-                ],
-                warn_at=timestamp(deciding.warn_at),
-                deadline=timestamp(deciding.deadline),
+            yield _decide(
+                deciding,
+                table_pb2.Option(
+                    box=due.box,
+                    word=option.do,
+                    minimum=option.minimum,
+                    maximum=option.maximum,
+                    price=option.price,
+                    counts=option.counts,
+                    prices=option.prices,
+                    insurance_max=[
+                        InsuranceStake(player=bettor, stake=most)
+                        for bettor, most in option.insurance_max
+                    ],
+                ),
             )
+
+
+def _decide(deciding: Deciding, option: table_pb2.Option) -> table_pb2.Option:
+    option.command = "decide"
+    option.warn_at.CopyFrom(timestamp(deciding.warn_at))
+    option.deadline.CopyFrom(timestamp(deciding.deadline))
+    return option
 
 
 def _shoe(state: TableState, player: str) -> Iterator[table_pb2.Option]:
@@ -102,8 +147,8 @@ def _shoe(state: TableState, player: str) -> Iterator[table_pb2.Option]:
             command="cut_shoe", minimum=low, maximum=high, deadline=timestamp(shoe.cut_deadline)
         )
     pledged = any(who == player for who, _ in shoe.pledges)
-    if not shoe.cut_box and not pledged:
+    if not shoe.cut_offered and not pledged:
         yield table_pb2.Option(command="pledge_seed")
     revealed = any(who == player for who, _ in shoe.reveals)
-    if shoe.cut_recorded and pledged and not revealed and not shoe.seeds_over:
+    if shoe.seeds_deadline and pledged and not revealed and not shoe.seeds_over:
         yield table_pb2.Option(command="reveal_seed", deadline=timestamp(shoe.seeds_deadline))

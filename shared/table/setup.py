@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shared.games import draw_entries
 from shared.games.play import Box, Setup
 from shared.table import events as e
 from shared.table.state import Betting, TableState
@@ -34,3 +35,13 @@ def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -
     )
     stacks = {player: seat.chips - seat.owed for player, seat in state.seats.items()}
     return Setup(boxes=boxes, stacks=stacks)
+
+
+def entry_price(state: TableState, player: str, box: int) -> int:
+    """What a draw poker player pays to be dealt in now (DRW-01, DRW-06, DRW-10)."""
+    pot = state.pot
+    settings = state.table.settings
+    due = draw_entries.entries(
+        settings, state.table.ante, pot.carried, pot.entry, {box: player}, pot.paid
+    )
+    return due[box]

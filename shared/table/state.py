@@ -10,6 +10,12 @@ from typing import Any
 from shared.games.play import Cell, Game, Setup, ShoeRules
 from shared.table.events import BoxBets, CardSlot, Clocks, HandSettled
 
+ENTRY = "entry"
+"""The wager by which a draw poker player pays to be dealt in (DRW-01)."""
+
+ASKED = -1
+"""A join that was asked for and on which nothing has been put on record yet."""
+
 
 class Status(Enum):
     """Whether a table takes part in anything."""
@@ -21,7 +27,8 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What `TableOpened` fixed: the game with its checked settings, currency, clocks and seats."""
+    """What `TableOpened` fixed: the game with its checked settings, currency, clocks and seats.
+    `ante` and `open_joining` are draw poker's."""
 
     table_id: str
     name: str
@@ -33,13 +40,20 @@ class Config:
     seats: int
     decks: int
     shoe_rules: ShoeRules
+    ante: int
+    open_joining: bool
+
+    @property
+    def between_players(self) -> bool:
+        """Draw poker: players pay to be dealt in and play for pots, not against the house."""
+        return not self.game.WAGERS
 
 
 @dataclass(frozen=True, slots=True)
 class Seat:
     """A player at the table. `chips` is all that lies in his escrow and has arrived, stakes of the
     running hand included; `owed` the commission booked and not yet taken (BAC-10); `requests` the
-    buy-ins under way as (request id, amount)."""
+    buy-ins under way as (request id, amount); `box` the draw poker player's own, 0 until chosen."""
 
     player: str
     chips: int = 0
@@ -48,13 +62,14 @@ class Seat:
     leaving: bool = False
     done: bool = False
     requests: tuple[tuple[str, int], ...] = ()
+    box: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Shoe:
     """The shoe in use, from the request on. `next_position` counts from 0 after the cut;
-    `burn_left` are the cards still to burn at its start; a `spoiled` one saw a void hand and is
-    changed."""
+    `burn_left` are the cards still to burn at its start; a `spoiled` one saw a void or dead hand
+    and is changed."""
 
     shoe_id: str
     request_version: int
@@ -62,8 +77,8 @@ class Shoe:
     commitment: bytes = b""
     pledges: tuple[tuple[str, bytes], ...] = ()
     reveals: tuple[tuple[str, bytes], ...] = ()
+    cut_offered: bool = False
     cut_player: str = ""
-    cut_box: int = 0
     cut_deadline: int = 0
     cut_decided: bool = False
     cut_place: int = 0
@@ -84,7 +99,8 @@ class Shoe:
 
 @dataclass(frozen=True, slots=True)
 class Betting:
-    """An open betting window. Bets in the order placed as (box, player, wager, stake)."""
+    """An open betting window. Bets in the order placed as (box, player, wager, stake). `entry` and
+    `entry_amount` are what a draw poker player pays to be dealt in."""
 
     hand_id: str
     number: int
@@ -95,6 +111,8 @@ class Betting:
     deadline: int = 0
     expired: bool = False
     closed: bool = False
+    entry: str = ""
+    entry_amount: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +125,19 @@ class Hand:
     setup: Setup
     play: Any
     public: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Pot:
+    """What draw poker carries from hand to hand: the pot nobody played for, what the next entry is
+    (`ante`, `half_pot`), who paid how much of it, the boxes that won the last pot, and how many
+    entry windows have passed (DRW-02, DRW-03, DRW-06, DRW-10)."""
+
+    carried: int = 0
+    entry: str = "ante"
+    paid: Mapping[str, int] = field(default_factory=dict)
+    winners: tuple[int, ...] = ()
+    windows: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +160,17 @@ class Deciding:
 
 
 @dataclass(frozen=True, slots=True)
+class Incident:
+    """What the pit reported and is not over yet (TAB-08). `choosing`: the player concerned keeps
+    the card or asks for a redeal."""
+
+    name: str
+    position: int
+    confirmed: bool
+    choosing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class TableState:
     """All of a table. `now` is the time of the last input, in microseconds since 1970."""
 
@@ -139,23 +181,37 @@ class TableState:
     node: str = ""
     epoch: int = 0
     seats: Mapping[str, Seat] = field(default_factory=dict)
+    joining: Mapping[str, int] = field(default_factory=dict)
+    """Who has asked to join: `ASKED` just now, else when silence becomes consent, 0 once it has
+    (TAB-10)."""
+    objections: Mapping[str, str] = field(default_factory=dict)
+    """Who may not join, and why, until that is on record."""
+    removed: frozenset[str] = frozenset()
+    """Players that the pit removed (DRW-15)."""
     shoe: Shoe | None = None
     putting_away: tuple[tuple[str, str, int], ...] = ()
     """Shoes that are over and shuffle has not retired: (shoe id, why, version of ShoeFinished)."""
     late_chips: tuple[tuple[str, str, int], ...] = ()
     """Buy-ins of players who have left: (request id, player, amount)."""
     going_back: tuple[tuple[str, int], ...] = ()
-    """Late chips that have arrived and go straight back: (player, amount)."""
+    """Chips on their way out of the table: (player, amount)."""
+    fines: tuple[tuple[str, int], ...] = ()
+    """Fines given and not yet taken: (player, amount)."""
     betting: Betting | None = None
     hand: Hand | None = None
+    pot: Pot = Pot()
     cards: CardsAwaited | None = None
     deciding: Deciding | None = None
     voided: str = ""
     """Why the running hand is to be voided."""
-    incident: str = ""
-    """A pit incident whose consequence is still to be put on record (TAB-08)."""
-    moved: tuple[int, int] | None = None
-    """A clock moved on by a claim or an outage: (deadline, warn at) still to be put on record."""
+    redealt: str = ""
+    """Why the running hand is to be dealt again."""
+    incident: Incident | None = None
+    burn_asked: bool = False
+    """The pit has the next card burned; it is asked for as soon as it may be."""
+    moved: tuple[str, int, int] | None = None
+    """A clock that a claim or an outage moves on, still to be put on record: (clock, deadline,
+    warn at)."""
     hands_played: int = 0
     last_cut_box: int = 0
     last_boxes: tuple[BoxBets, ...] = ()
@@ -188,16 +244,32 @@ def free_chips(state: TableState, player: str) -> int:
     return seat.chips - seat.owed - staked(state, player)
 
 
+def clocks(state: TableState) -> dict[str, int]:
+    """The clocks that run, by name, and their deadlines (microseconds): `join/<player>`, and at
+    most one of `decision`, `betting`, `cut` and `seeds`."""
+    running = {
+        f"join/{player}": deadline for player, deadline in state.joining.items() if deadline > 0
+    }
+    shoe = state.shoe
+    if state.deciding is not None:
+        if not state.deciding.expired:
+            running["decision"] = state.deciding.deadline
+    elif state.betting is not None and not state.betting.closed:
+        if state.betting.deadline and not state.betting.expired:
+            running["betting"] = state.betting.deadline
+    elif shoe is not None and not shoe.cut_decided:
+        if shoe.cut_deadline:
+            running["cut"] = shoe.cut_deadline
+    elif shoe is not None and shoe.seeds_deadline and not shoe.seeds_over:
+        running["seeds"] = shoe.seeds_deadline
+    return running
+
+
+def next_clock(state: TableState) -> tuple[str, int]:
+    """The clock that runs out first and its deadline; ("", 0) when none runs."""
+    return min(clocks(state).items(), key=lambda clock: clock[1], default=("", 0))
+
+
 def open_deadline(state: TableState) -> int:
-    """The running clock's deadline (microseconds), 0 when no clock runs. One runs at most."""
-    if state.deciding is not None and not state.deciding.expired:
-        return state.deciding.deadline
-    if state.betting is not None:
-        if not state.betting.closed:
-            return 0 if state.betting.expired else state.betting.deadline
-        if state.shoe is not None:
-            if not state.shoe.cut_decided:
-                return state.shoe.cut_deadline
-            if not state.shoe.seeds_over:
-                return state.shoe.seeds_deadline
-    return 0
+    """The next deadline (microseconds), 0 when no clock runs."""
+    return next_clock(state)[1]

@@ -11,9 +11,10 @@ from croupier.type.v1.money_pb2 import Money
 from shared.games.play import Cell, Face
 from shared.table import events as e
 from shared.table.codec import timestamp, to_message
-from shared.table.follow import boxes_of
+from shared.table.envelope import running_hand
+from shared.table.follow_deal import boxes_of
 from shared.table.options import options
-from shared.table.state import Status, TableState, free_chips, open_deadline, staked
+from shared.table.state import Status, TableState, free_chips, next_clock, staked
 
 _STATUS = {
     Status.OPEN: table_pb2.TABLE_STATUS_OPEN,
@@ -44,6 +45,8 @@ def summary(state: TableState) -> table_pb2.TableSummary:
         node=state.node,
         epoch=state.epoch,
         rules_json=table.rules_json,
+        ante=table.ante,
+        clocks=to_message(table.clocks),
     )
 
 
@@ -63,10 +66,16 @@ def public_view(state: TableState) -> table_pb2.TableView:
     table = state.table
     view = table_pb2.TableView(
         table=summary(state),
-        hand_id=_hand_id(state),
+        hand_id=running_hand(state),
         seats=[_seat(state, player) for player in state.seats],
         boxes=[to_message(box) for box in _boxes(state)],
         pot=_money(state, sum(staked(state, player) for player in state.seats)),
+        carried_pot=_money(state, state.pot.carried),
+        joining=[
+            to_message(e.ConsentAsked(player, deadline))
+            for player, deadline in state.joining.items()
+            if deadline > 0
+        ],
     )
     if state.hand is not None:
         view.hands.extend(_hands(table.game.cells(state.hand.play), _public_cards(state)))
@@ -78,8 +87,8 @@ def public_view(state: TableState) -> table_pb2.TableView:
         view.shoe.size = shoe.size
         view.shoe.next_position = shoe.next_position
         view.shoe.cut_player = shoe.cut_player if shoe.cut_deadline else ""
-    deadline = open_deadline(state)
-    if deadline:
+    clock, deadline = next_clock(state)
+    if deadline and not clock.startswith("join/"):
         view.deadline.CopyFrom(timestamp(deadline))
     if state.deciding is not None:
         view.warn_at.CopyFrom(timestamp(state.deciding.warn_at))
@@ -121,12 +130,6 @@ def event_view(event: e.Event, version: int, hand_id: str, viewer: str) -> table
                 shown.card_plus_one = card.card + 1
     getattr(out, _FIELDS[out.type]).CopyFrom(message)
     return out
-
-
-def _hand_id(state: TableState) -> str:
-    if state.hand is not None:
-        return state.hand.hand_id
-    return state.betting.hand_id if state.betting is not None else ""
 
 
 def _boxes(state: TableState) -> Iterable[e.BoxBets]:

@@ -32,7 +32,7 @@ def test_TAB_02_the_owner_is_owner_for_one_hand() -> None:
 
 def test_TAB_03_chips_on_the_table_only() -> None:
     story = Story()
-    story.do(e.PlayerJoined("ann", story.now), e.ChipsRequested("ann", 500, story.now))
+    story.do(e.JoinAsked("ann", story.now), e.ChipsRequested("ann", 500, story.now))
     assert refused(story, e.BetPlaced("ann", 1, "tie", 1, at=story.now)) == "INSUFFICIENT_CHIPS"
 
 

@@ -15,7 +15,7 @@ from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.shoe import Request, ShoeRecord, Use
 from shared.games.play import Face
 from shared.table import events as table
-from shared.table.evolve import BURN
+from shared.table.apply_hand import BURN
 from shared.table.next_step import Cards, Errand, OpenShoe, PutAway, RecordCut, SealShoe
 
 _USES = {Face.UP: "open", Face.OWNER: "player", Face.DOWN: "down"}

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from services.audit.verify.findings import Check, Finding, Read
 from shared.table import events as table
-from shared.table.state import TableState, open_deadline
+from shared.table.state import TableState, clocks
 
 SKEW_US = 2_000_000
 """How far the clock of a table's owner may be ahead of the database's."""
 
-_BOUND_BY_A_CLOCK = (
-    table.BetPlaced,
-    table.BetsTakenBack,
-    table.BetsDone,
-    table.CutChosen,
-    table.SeedRevealed,
-    table.DecisionMade,
-)
+_BOUND_BY_A_CLOCK: Mapping[type[Any], str] = {
+    table.BetPlaced: "betting",
+    table.BetsTakenBack: "betting",
+    table.BetsDone: "betting",
+    table.CutChosen: "cut",
+    table.SeedRevealed: "seeds",
+    table.DecisionMade: "decision",
+}
 
 
 def check_clock(state: TableState, read: Read, recorded_us: int) -> Iterator[Finding]:
@@ -29,11 +30,14 @@ def check_clock(state: TableState, read: Read, recorded_us: int) -> Iterator[Fin
     """
     if getattr(read.body, "at", state.now) < state.now:
         yield read.finding(Check.CLOCKS, "the table's time runs backwards here")
-    deadline = open_deadline(state)
+    running = clocks(state)
     if isinstance(read.body, table.ClockExpired):
+        deadline = running.get(read.body.clock, 0)
         if not deadline or read.body.deadline != deadline or read.body.at < deadline:
             yield read.finding(Check.CLOCKS, "no clock had run out")
         elif recorded_us + SKEW_US < deadline:
             yield read.finding(Check.CLOCKS, "the clock was said to be over before it was")
-    elif isinstance(read.body, _BOUND_BY_A_CLOCK) and deadline and read.body.at > deadline:
+        return
+    deadline = running.get(_BOUND_BY_A_CLOCK.get(type(read.body), ""), 0)
+    if deadline and read.body.at > deadline:
         yield read.finding(Check.CLOCKS, "accepted after its deadline")

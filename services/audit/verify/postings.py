@@ -59,6 +59,18 @@ def expected_transfer(read: Read) -> Expected | None:
             return Expected(
                 wallet.TRANSFER_KIND_SETTLEMENT, _settlement(table_id, body), body.hand_id
             )
+        case table.PotPaid():
+            return Expected(wallet.TRANSFER_KIND_SETTLEMENT, _pot_paid(table_id, body))
+        case table.FineTaken():
+            return Expected(
+                wallet.TRANSFER_KIND_FINE,
+                _legs(
+                    {
+                        escrow_account(table_id, body.player): -body.amount,
+                        house_account(table_id): body.amount,
+                    }
+                ),
+            )
         case table.CommissionTaken():
             return Expected(
                 wallet.TRANSFER_KIND_COMMISSION,
@@ -80,6 +92,16 @@ def _settlement(table_id: str, settled: table.HandSettled) -> dict[str, int]:
         escrow = escrow_account(table_id, line.player)
         legs[escrow] = legs.get(escrow, 0) + line.returned - line.stake
     legs[house_account(table_id)] = -sum(legs.values())
+    return _legs(legs)
+
+
+def _pot_paid(table_id: str, paid: table.PotPaid) -> dict[str, int]:
+    """The waiting pot goes to the escrows of those who get it."""
+    legs: dict[str, int] = {}
+    for share in paid.shares:
+        escrow = escrow_account(table_id, share.player)
+        legs[escrow] = legs.get(escrow, 0) + share.amount
+    legs[pot_account(table_id)] = -sum(legs.values())
     return _legs(legs)
 
 
@@ -146,6 +168,7 @@ _TABLE_KINDS = frozenset(
         wallet.TRANSFER_KIND_CASH_OUT,
         wallet.TRANSFER_KIND_SETTLEMENT,
         wallet.TRANSFER_KIND_COMMISSION,
+        wallet.TRANSFER_KIND_FINE,
     }
 )
 

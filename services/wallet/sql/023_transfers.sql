@@ -3,7 +3,7 @@
 CREATE TABLE wallet.transfers (
     transfer_id  uuid PRIMARY KEY,
     -- croupier.wallet.v1.TransferKind
-    kind         smallint NOT NULL CHECK (kind BETWEEN 1 AND 7),
+    kind         smallint NOT NULL CHECK (kind BETWEEN 1 AND 8),
     currency     text COLLATE "C" NOT NULL,
     at           timestamptz NOT NULL,
     hand_id      text COLLATE "C" NOT NULL,

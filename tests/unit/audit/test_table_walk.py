@@ -178,7 +178,7 @@ async def clocked(record_later: timedelta) -> Evidence:
     await evening.house.give("t1", e.BetPlaced("ann", 1, "tie", 100))
     deadline = by_clock(evening, 0)
     evening.clock.now += record_later
-    await evening.house.write("t1", e.ClockExpired(deadline, deadline))
+    await evening.house.write("t1", e.ClockExpired(deadline, deadline, "betting"))
     await evening.house.run_errands("t1")
     await evening.house.give("t1", e.CutChosen("ann", 0))
     await evening.wallet.follow()

@@ -64,6 +64,8 @@ class FakeTable:
                 clocks=CLOCKS,
                 seats=5,
                 at=self.now(),
+                ante=0 if rules.WAGERS else 100,
+                open_joining=True,
             )
         )
 
@@ -84,8 +86,8 @@ class FakeTable:
 
     def expire(self) -> None:
         """The running clock runs out."""
-        deadline = step.next_step(self.state).deadline
-        self.take(e.ClockExpired(deadline=deadline, at=deadline))
+        waiting = step.next_step(self.state)
+        self.take(e.ClockExpired(waiting.deadline, waiting.deadline, waiting.clock))
 
     def update(self, viewer: str, after: int) -> pb.Update:
         """What `viewer` gets of what follows version `after`."""

@@ -20,7 +20,7 @@ from shared.table.next_step import (
     SealShoe,
     next_step,
 )
-from shared.table.state import TableState, open_deadline
+from shared.table.state import TableState, next_clock
 
 START = 1_700_000_000_000_000
 SECOND = 1_000_000
@@ -48,17 +48,21 @@ class Story:
         cards: str = "",
         chips: Iterable[str] = (),
         amount: int = 100_000,
+        ante: int = 0,
+        open_joining: bool = True,
     ) -> None:
         self.now = START
         self.state = TableState()
         self.log: list[e.Event] = []
         self.top = [parse_card(card) for card in cards.split()]
         self.do(
-            e.TableOpened("t1", "One", game, 1, rules, "EUR", CLOCKS, seats, self.now),
+            e.TableOpened(
+                "t1", "One", game, 1, rules, "EUR", CLOCKS, seats, self.now, ante, open_joining
+            ),
             e.TableClaimed("n1", 1, self.now),
         )
         for player in chips:
-            self.do(e.PlayerJoined(player, self.now), e.ChipsRequested(player, amount, self.now))
+            self.do(e.JoinAsked(player, self.now), e.ChipsRequested(player, amount, self.now))
             self.run(Chips)
 
     def do(self, *facts: e.Input) -> list[e.Event]:
@@ -83,10 +87,10 @@ class Story:
 
     def expire(self) -> list[e.Event]:
         """The running clock runs out."""
-        deadline = open_deadline(self.state)
+        clock, deadline = next_clock(self.state)
         assert deadline, "no clock runs"
         self.now = max(self.now, deadline)
-        return self.do(e.ClockExpired(deadline, self.now))
+        return self.do(e.ClockExpired(deadline, self.now, clock))
 
     def run(self, *kinds: type[Any]) -> list[e.Event]:
         """Runs errands (of these kinds) until none is left."""

@@ -31,7 +31,7 @@ def refused(story: Story, fact: e.Input) -> str:
 
 def test_nothing_happens_at_a_table_that_was_never_opened() -> None:
     with pytest.raises(CroupierError) as error:
-        decide(TableState(), e.PlayerJoined("ann", START))
+        decide(TableState(), e.JoinAsked("ann", START))
     assert error.value.reason == "TABLE_NOT_FOUND"
     with pytest.raises(LookupError):
         _ = TableState().table
@@ -71,15 +71,15 @@ def test_an_epoch_is_claimed_once() -> None:
 
 def test_seats_are_taken_once_and_only_as_many_as_there_are() -> None:
     story = Story(seats=1)
-    story.do(e.PlayerJoined("ann", story.now))
-    assert refused(story, e.PlayerJoined("ann", story.now)) == "ALREADY_SEATED"
-    assert refused(story, e.PlayerJoined("bob", story.now)) == "TABLE_FULL"
+    story.do(e.JoinAsked("ann", story.now))
+    assert refused(story, e.JoinAsked("ann", story.now)) == "ALREADY_SEATED"
+    assert refused(story, e.JoinAsked("bob", story.now)) == "TABLE_FULL"
     assert refused(story, e.LeaveRequested("bob", story.now)) == "NOT_SEATED"
 
 
 def test_chips_are_playable_when_they_arrive_and_only_once() -> None:
     story = Story()
-    story.do(e.PlayerJoined("ann", story.now))
+    story.do(e.JoinAsked("ann", story.now))
     assert refused(story, e.ChipsRequested("ann", 0, story.now)) == "BAD_AMOUNT"
     story.do(e.ChipsRequested("ann", 500, story.now))
     assert free_chips(story.state, "ann") == 0
@@ -96,7 +96,7 @@ def test_chips_are_playable_when_they_arrive_and_only_once() -> None:
 
 def test_refused_chips_may_be_asked_for_again() -> None:
     story = Story()
-    story.do(e.PlayerJoined("ann", story.now), e.ChipsRequested("ann", 500, story.now))
+    story.do(e.JoinAsked("ann", story.now), e.ChipsRequested("ann", 500, story.now))
     errand = next(x for x in story.errands() if isinstance(x, Chips))
     story.do(e.ChipsDenied("ann", 500, errand.request_id, "INSUFFICIENT_FUNDS", story.now))
     assert free_chips(story.state, "ann") == 0
@@ -117,7 +117,7 @@ def test_cashing_sends_all_free_chips_or_a_part_of_them() -> None:
 
 def test_chips_that_arrive_after_the_player_left_go_straight_back() -> None:
     story = Story()
-    story.do(e.PlayerJoined("ann", story.now), e.ChipsRequested("ann", 500, story.now))
+    story.do(e.JoinAsked("ann", story.now), e.ChipsRequested("ann", 500, story.now))
     story.do(e.LeaveRequested("ann", story.now))
     assert "ann" not in story.state.seats
     story.run()
@@ -128,8 +128,8 @@ def test_chips_that_arrive_after_the_player_left_go_straight_back() -> None:
 
 def test_late_chips_do_not_touch_the_seat_that_the_player_took_again() -> None:
     story = Story()
-    story.do(e.PlayerJoined("ann", story.now), e.ChipsRequested("ann", 500, story.now))
-    story.do(e.LeaveRequested("ann", story.now), e.PlayerJoined("ann", story.now))
+    story.do(e.JoinAsked("ann", story.now), e.ChipsRequested("ann", 500, story.now))
+    story.do(e.LeaveRequested("ann", story.now), e.JoinAsked("ann", story.now))
     story.run()
     assert story.state.seats["ann"].chips == 0
     assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 500)
@@ -137,7 +137,7 @@ def test_late_chips_do_not_touch_the_seat_that_the_player_took_again() -> None:
 
 def test_late_chips_that_are_refused_are_forgotten() -> None:
     story = Story()
-    story.do(e.PlayerJoined("ann", story.now), e.ChipsRequested("ann", 500, story.now))
+    story.do(e.JoinAsked("ann", story.now), e.ChipsRequested("ann", 500, story.now))
     errand = next(x for x in story.errands() if isinstance(x, Chips))
     story.do(e.LeaveRequested("ann", story.now))
     story.do(e.ChipsDenied("ann", 500, errand.request_id, "ACCOUNT_BLOCKED", story.now))
@@ -247,7 +247,7 @@ def test_betting_closes_when_its_clock_runs_out() -> None:
     story = Story(chips=("ann", "bob"))
     story.bet("ann", 1, "player", 1_000)
     assert story.last(e.BettingClockStarted).deadline == START + 15 * SECOND
-    early = e.ClockExpired(open_deadline(story.state), story.later(14))
+    early = e.ClockExpired(open_deadline(story.state), story.later(14), "betting")
     assert refused(story, early) == "DECISION_NOT_DUE"
     story.expire()
     assert isinstance(story.log[-1], e.BettingClosed)
@@ -292,8 +292,8 @@ def test_betting_goes_on_when_no_bet_stands_at_its_end() -> None:
 
 def test_betting_closes_early_when_nobody_who_could_bet_wants_to() -> None:
     story = Story(chips=("ann", "bob"))
-    story.do(e.PlayerJoined("cid", story.now))  # no chips
-    story.do(e.PlayerJoined("dee", story.now), e.SitOutChanged("dee", True, story.now))
+    story.do(e.JoinAsked("cid", story.now))  # no chips
+    story.do(e.JoinAsked("dee", story.now), e.SitOutChanged("dee", True, story.now))
     story.bet("ann", 1, "player", 1_000)
     story.done("ann")
     assert story.state.betting is not None
@@ -414,7 +414,7 @@ def test_a_shoe_takes_32_seeds_and_no_more() -> None:
     story = Story(seats=33)
     story.run()
     for player in players:
-        story.do(e.PlayerJoined(player, story.now))
+        story.do(e.JoinAsked(player, story.now))
     for player in players[:32]:
         story.do(e.SeedPledged(player, player.encode().ljust(32), story.now))
     last = e.SeedPledged("p32", b"p" * 32, story.now)
@@ -458,11 +458,11 @@ def test_no_input_decides_a_coup_of_baccarat() -> None:
 
 def test_closing_lets_the_hand_end_and_sends_everything_home() -> None:
     story = Story(cards=BANKER, chips=("ann", "bob"))
-    story.do(e.PlayerJoined("cid", story.now), e.ChipsRequested("cid", 50, story.now))
+    story.do(e.JoinAsked("cid", story.now), e.ChipsRequested("cid", 50, story.now))
     story.bet("ann", 1, "banker", 1_000)
     story.do(e.TableClosing("op", "late", story.now))
     assert refused(story, e.TableClosing("op", "", story.now)) == "TABLE_CLOSED"
-    assert refused(story, e.PlayerJoined("eve", story.now)) == "TABLE_CLOSED"
+    assert refused(story, e.JoinAsked("eve", story.now)) == "TABLE_CLOSED"
     assert refused(story, e.BetPlaced("bob", 2, "tie", 5, at=story.now)) == "BETTING_CLOSED"
     assert refused(story, e.ChipsRequested("bob", 5, story.now)) == "TABLE_CLOSED"
     story.done("ann", "bob")
@@ -475,7 +475,7 @@ def test_closing_lets_the_hand_end_and_sends_everything_home() -> None:
     assert story.last(e.CommissionTaken) == e.CommissionTaken("ann", 50, 100)
     out = [event for event in story.log if isinstance(event, e.CashOutRequested)]
     assert out == [e.CashOutRequested("ann", 100_900), e.CashOutRequested("bob", 100_000)]
-    assert refused(story, e.PlayerJoined("eve", story.now)) == "TABLE_CLOSED"
+    assert refused(story, e.JoinAsked("eve", story.now)) == "TABLE_CLOSED"
     story.run()  # the shoe is put away, cid's chips come late and go back
     assert story.last(e.CashOutRequested) == e.CashOutRequested("cid", 50)
     assert story.errands() == ()

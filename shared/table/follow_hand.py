@@ -1,0 +1,166 @@
+"""What follows by itself while a hand is played."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from shared.games import play
+from shared.games.play import Deal, Decisions, Done, Face, Show
+from shared.table import events as e
+from shared.table.apply_hand import BURN, EXPOSED
+from shared.table.state import Hand, Incident, Shoe, TableState
+
+_VOID = {"card_exposed": "void", "wrong_card_count": "void", "wrong_order": "void"}
+OUTCOMES: Mapping[str, Mapping[str, str]] = {
+    "baccarat": {**_VOID, "dealer_change": "go_on"},
+    "battle": {**_VOID, "card_exposed": "burn", "dealer_change": "burn"},
+    "casino_holdem": {
+        "card_exposed": "go_on",
+        "wrong_card_count": "redeal",
+        "wrong_order": "void",
+        "dealer_change": "go_on",
+    },
+    "oasis_poker": {**_VOID, "dealer_change": "go_on"},
+    "draw_poker": {
+        "card_exposed": "choice",
+        "wrong_card_count": "redeal",
+        "wrong_order": "redeal",
+        "dealer_change": "go_on",
+    },
+}
+"""What an incident leads to at each game (TAB-08, DRW-13, OAS-16)."""
+
+
+def in_hand(state: TableState, hand: Hand) -> e.Derived | None:
+    """The next step of the hand, unless it waits for cards or for somebody."""
+    if state.cards is not None or state.shoe is None:
+        return None
+    if state.burn_asked:
+        return burn_next(state.shoe)
+    incident = state.incident
+    deciding = state.deciding
+    if incident is not None and incident.choosing and deciding is None:
+        return _choice(state, hand, incident)
+    if deciding is not None and deciding.expired:
+        box = min(deciding.players)  # TAB-06, in the order of the boxes
+        if deciding.phase == EXPOSED:
+            return e.DecisionDefaulted(box, "keep")
+        return e.DecisionDefaulted(box, state.table.game.default(hand.play, box).do)
+    if deciding is not None and deciding.phase == EXPOSED:
+        return None
+    match state.table.game.next_step(hand.play):
+        case Deal(slots):
+            return _cards_due(state.shoe, hand, slots)
+        case Show(turns):
+            return _cards_to_show(state.shoe, hand, turns)
+        case Decisions() as decisions:
+            return _decisions_due(state, decisions)
+        case Done() as done:
+            return _settled(hand, done)
+
+
+def _cards_due(shoe: Shoe, hand: Hand, slots: tuple[play.Slot, ...]) -> e.CardsDue:
+    return e.CardsDue(
+        shoe.shoe_id,
+        tuple(
+            e.CardSlot(position, slot.hand, slot.face, _viewer(hand, slot.hand, slot.face))
+            for position, slot in enumerate(slots, start=shoe.next_position)
+        ),
+    )
+
+
+def _cards_to_show(shoe: Shoe, hand: Hand, turns: tuple[play.Turn, ...]) -> e.CardsDue:
+    slots = tuple(
+        e.CardSlot(turn.position, turn.hand, turn.face, _viewer(hand, turn.hand, turn.face))
+        for turn in sorted(turns, key=lambda turn: turn.position)
+    )
+    return e.CardsDue(shoe.shoe_id, slots)
+
+
+def burn_next(shoe: Shoe) -> e.CardsDue:
+    """The next card goes face down out of play (TAB-08)."""
+    return e.CardsDue(shoe.shoe_id, (e.CardSlot(shoe.next_position, BURN, Face.DOWN),))
+
+
+def _viewer(hand: Hand, place: str, face: Face) -> str:
+    """Who sees a card that only the owner of its box may see (TAB-05)."""
+    if face is not Face.OWNER:
+        return ""
+    number = int(place.removeprefix("box"))
+    return next(box.owner for box in hand.setup.boxes if box.number == number)
+
+
+def _decisions_due(state: TableState, decisions: Decisions) -> e.DecisionsDue | None:
+    """A clock for decisions newly due; one that runs is not started again (TAB-06)."""
+    players = {due.box: due.player for due in decisions.due}
+    deciding = state.deciding
+    if (
+        deciding is not None
+        and deciding.phase == decisions.phase
+        and players.keys() <= deciding.players.keys()
+    ):
+        return None
+    return _asked(state, decisions.phase, players)
+
+
+def _asked(state: TableState, phase: str, players: Mapping[int, str]) -> e.DecisionsDue:
+    clocks = state.table.clocks
+    warn_at = state.now + clocks.decision_warn_ms * 1000
+    return e.DecisionsDue(
+        phase=phase,
+        boxes=tuple(players),
+        players=tuple(players.values()),
+        warn_at=warn_at,
+        deadline=warn_at + clocks.decision_default_ms * 1000,
+    )
+
+
+def _settled(hand: Hand, done: Done) -> e.HandSettled:
+    return e.HandSettled(
+        hand_id=hand.hand_id,
+        result=done.result,
+        lines=tuple(
+            e.SettledLine(line.box, line.player, line.bet, line.stake, line.returned)
+            for line in done.lines
+        ),
+        commission=tuple(e.CommissionBooked(*booked) for booked in done.commission),
+        clauses=done.clauses,
+        carried_pot=done.carried_pot,
+        next_entry=done.next_entry or "",
+        winners=done.winners,
+        pot_change=done.carried_pot - hand.setup.carried_pot,
+        rake=done.rake,
+    )
+
+
+# ---- The pit (TAB-08)
+
+
+def on_incident(state: TableState, incident: Incident) -> e.IncidentResolved | None:
+    """What the incident leads to; an exposed card in battle waits for the pit to confirm it."""
+    outcome = OUTCOMES[state.table.game.NAME][incident.name]
+    shoe = state.shoe
+    if incident.name == "card_exposed":
+        if outcome == "burn" and not incident.confirmed:
+            return None
+        if outcome == "choice" and _box_of(state, incident.position) is None:
+            outcome = "go_on"  # a card of nobody who is still in
+    elif outcome == "burn" and (shoe is None or not shoe.burn_started):
+        outcome = "go_on"  # no card has left this shoe yet
+    return e.IncidentResolved(incident.name, outcome)
+
+
+def _box_of(state: TableState, position: int) -> int | None:
+    if state.hand is None:
+        return None
+    for name, cells in state.table.game.cells(state.hand.play).items():
+        if name.startswith("box") and any(cell.position == position for cell in cells):
+            return int(name.removeprefix("box"))
+    return None
+
+
+def _choice(state: TableState, hand: Hand, incident: Incident) -> e.DecisionsDue:
+    """The player concerned keeps the card or asks for a redeal (DRW-13)."""
+    number = _box_of(state, incident.position)
+    owner = next(box.owner for box in hand.setup.boxes if box.number == number)
+    return _asked(state, EXPOSED, {} if number is None else {number: owner})
