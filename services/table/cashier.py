@@ -8,12 +8,12 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import structlog
-from croupier.event.v1.event_pb2 import Batch
 from croupier.wallet.v1 import events_pb2 as wallet_events
 from nats.aio.client import Client as Nats
 from nats.aio.msg import Msg
 
-from services.table.owner import MakeFact, Proposal, TableOwner
+from services.table.owner import TableOwner
+from services.table.proposal import MakeFact, Proposal
 from shared.errors import CroupierError
 from shared.log import EventLog, RecordedEvent
 from shared.table import events as e
@@ -49,6 +49,8 @@ class Cashier:
                 await self._look_into_log()
             except CroupierError as error:
                 _log.warning("chips_not_looked_up", reason=error.reason)
+            except Exception as error:  # an answer that cannot be read must not stop all the others
+                _log.error("chips_not_looked_up", exc_info=error)
             try:
                 async with asyncio.timeout(LOOK_EVERY_S):
                     await self._look.wait()
@@ -58,8 +60,10 @@ class Cashier:
                 self._look.clear()
 
     async def _heard(self, message: Msg) -> None:
-        # Only a hint: chips become playable by what the log says, not by what the bus says.
-        if any(event.type in _ANSWERS for event in Batch.FromString(message.data).events):
+        # Only a hint: chips become playable by what the log says, not by what the bus says. The
+        # wallet's answers to a table are in the stream wallet/<table id>.
+        owner = self._owners.get(message.subject.rpartition(".")[2])
+        if owner is not None and _chips(owner):
             self._look.set()
 
     async def _look_into_log(self) -> None:
@@ -67,12 +71,11 @@ class Cashier:
             UUID(errand.request_id)
             for owner in self._owners.values()
             if not owner.released
-            for errand in next_step(owner.state).errands
-            if isinstance(errand, Chips)
+            for errand in _chips(owner)
         ]
         for first in range(0, len(awaited), MOST_AT_ONCE):
             for event in await self._log.find_by_causation(awaited[first : first + MOST_AT_ONCE]):
-                if event.type in _ANSWERS:
+                if event.type in _ANSWERS and event.stream.startswith("wallet/"):
                     await self._bring(event)
 
     async def _bring(self, event: RecordedEvent) -> None:
@@ -88,11 +91,13 @@ class Cashier:
             _log.info("chips_not_taken", table=answer.table_id, reason=refused.reason)
 
 
+def _chips(owner: TableOwner) -> list[Chips]:
+    """The buy-ins that the table waits for."""
+    return [errand for errand in next_step(owner.state).errands if isinstance(errand, Chips)]
+
+
 def _awaited(owner: TableOwner, request_id: str) -> bool:
-    return any(
-        isinstance(errand, Chips) and errand.request_id == request_id
-        for errand in next_step(owner.state).errands
-    )
+    return any(errand.request_id == request_id for errand in _chips(owner))
 
 
 def _fact(kind: str, answer: Any) -> MakeFact:

@@ -10,11 +10,12 @@ from uuid import UUID
 from croupier.table.v1 import table_pb2
 from croupier.type.v1.money_pb2 import Money
 
-from services.table.owner import MakeFact, Proposal
+from services.table.proposal import MakeFact, Proposal
 from shared.errors import CroupierError
 from shared.log import CommandKey
-from shared.rpc.access import COMMANDS
+from shared.rpc.access import COMMANDS, Role
 from shared.rpc.caller import Caller, correlation_id
+from shared.rpc.caller import caller as calling
 from shared.table import events as e
 
 MOST_NOTE = 500
@@ -59,14 +60,15 @@ def _amount(money: Money, currency: str, field: str) -> int:
     return money.minor_units
 
 
-def _note(text: str) -> str:
+def bounded_note(text: str) -> str:
+    """Words of a person, `BAD_REQUEST` where they are too many."""
     if len(text) > MOST_NOTE:
         raise CroupierError("BAD_REQUEST", f"a note has {MOST_NOTE} characters at most", "note")
     return text
 
 
 def _join(who: str, action: Any, currency: str) -> MakeFact:
-    return lambda at: e.PlayerJoined(who, at)
+    return lambda at: e.JoinAsked(who, at)
 
 
 def _leave(who: str, action: Any, currency: str) -> MakeFact:
@@ -127,12 +129,27 @@ def _decide(who: str, action: table_pb2.Decide, currency: str) -> MakeFact:
 
 
 def _report_incident(who: str, action: table_pb2.ReportIncident, currency: str) -> MakeFact:
-    note = _note(action.note)
-    return lambda at: e.IncidentReported(who, action.incident, action.position, note, at)
+    note = bounded_note(action.note)
+    by_pit = calling().role is Role.PIT
+    return lambda at: e.IncidentReported(who, action.incident, action.position, note, at, by_pit)
+
+
+def _confirm_incident(who: str, action: Any, currency: str) -> MakeFact:
+    return lambda at: e.IncidentConfirmed(who, at)
+
+
+def _penalise(who: str, action: table_pb2.Penalise, currency: str) -> MakeFact:
+    amount = _amount(action.amount, currency, "amount") if action.HasField("amount") else 0
+    note = bounded_note(action.note)
+    return lambda at: e.PenaltyGiven(who, action.player, action.penalty, amount, note, at)
+
+
+def _object_to_join(who: str, action: table_pb2.ObjectToJoin, currency: str) -> MakeFact:
+    return lambda at: e.JoinObjected(who, action.player, at)
 
 
 def _rule_void(who: str, action: table_pb2.RuleVoid, currency: str) -> MakeFact:
-    note = _note(action.note)
+    note = bounded_note(action.note)
     return lambda at: e.HandRuledVoid(who, note, at)
 
 
@@ -152,4 +169,7 @@ _MAKE: Mapping[str, Callable[[str, Any, str], MakeFact]] = {
     "decide": _decide,
     "report_incident": _report_incident,
     "rule_void": _rule_void,
+    "object_to_join": _object_to_join,
+    "confirm_incident": _confirm_incident,
+    "penalise": _penalise,
 }

@@ -18,14 +18,15 @@ import structlog
 from croupier.shuffle.v1 import events_pb2, shuffle_pb2, shuffle_pb2_grpc
 
 from services.table import metrics
-from services.table.owner import MakeFact, Proposal, TableOwner
+from services.table.owner import TableOwner
+from services.table.proposal import MakeFact, Proposal
 from shared.cards import parse_card
 from shared.errors import CroupierError
 from shared.games.play import Face
 from shared.rpc.channel import call_metadata
 from shared.rpc.errors import from_rpc_error
 from shared.table import events as e
-from shared.table.evolve import BURN
+from shared.table.apply_hand import BURN
 from shared.table.next_step import (
     Cards,
     Chips,

@@ -64,10 +64,15 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         leasing = asyncio.create_task(node.run(stopping), name="lease")
         try:
             await server.start()
-            await asyncio.wait({looking, leasing}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait({looking, leasing}, return_when=asyncio.FIRST_COMPLETED)
+            # New calls are refused, running ones finish, streams are sent to another node: only
+            # then are the tables let go, so that nobody is refused for it.
             await server.drain()
+            for task in done:
+                task.result()  # neither ends by itself but for a failure
         finally:
             looking.cancel()
+            leasing.cancel()
             await asyncio.wait({looking, leasing})
             await node.hand_over()
             await bus.close()

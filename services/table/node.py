@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections import OrderedDict
 from collections.abc import Iterable
 
 import structlog
 
 from services.table import metrics
 from services.table.cashier import Cashier
-from services.table.directory import Directory, Placed, preferred_node
+from services.table.directory import Census, Directory, Placed, preferred_node
 from services.table.errands import Errands
+from services.table.loading import load
 from services.table.lobby import Lobby
-from services.table.owner import Proposal, TableOwner, as_append, load, now_us
+from services.table.owner import TableOwner
+from services.table.proposal import Proposal, as_append
 from shared.errors import CroupierError
-from shared.games.registry import GAMES
-from shared.log import EventLog, Outcome
-from shared.rpc.errors import OUTAGES
+from shared.log import EventLog, LogUnavailableError, Outcome
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
 from shared.table.state import Status, TableState
 
 DISCOVER_EVERY = 30
 """Heartbeats between looks for tables that the directory lacks."""
+CLAIMS_AT_ONCE = 16
+MOST_CLOSED = 64
+"""Closed tables that are kept at hand for those who still ask about them."""
 
 _log = structlog.get_logger()
 
@@ -51,23 +56,49 @@ class Node:
         self._lease_ttl_s = lease_ttl_s
         self._heartbeat_s = heartbeat_s
         self._claiming: dict[str, asyncio.Task[TableOwner]] = {}
+        self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
+        self._closed: OrderedDict[str, TableOwner] = OrderedDict()
         self.cashier: Cashier = Cashier(log, self.owners)
         self._beats = 0
 
     async def find(self, table_id: str) -> TableOwner:
         """The table on this node; waits for a claim that is under way.
 
-        Raises `TABLE_NOT_FOUND`, or `NO_OWNER` where the table is open and nobody has it yet.
+        Raises `TABLE_NOT_FOUND`; `NOT_OWNER` (with `owner`, `address` and `epoch`) where another
+        node has it; `NO_OWNER` where the table is open and nobody has it yet.
         """
         claiming = self._claiming.get(table_id)
         if claiming is not None:
             return await asyncio.shield(claiming)
-        owner = self.owners.get(table_id)
+        owner = self.owners.get(table_id) or self._closed.get(table_id)
         if owner is not None and not owner.released:
             return owner
-        if not await self.log.read_stream(f"table/{table_id}", 0, 1):
-            raise CroupierError("TABLE_NOT_FOUND", "no such table", "table_id")
+        place = await self.directory.place(table_id)
+        if place is None:
+            if not await self.log.read_stream(f"table/{table_id}", 0, 1):
+                raise CroupierError("TABLE_NOT_FOUND", "no such table", "table_id")
+            await self.directory.discovered(table_id)
+        elif place.closed:
+            return await self._closed_table(table_id)
+        elif place.owner is not None and place.address is not None and place.owner != self.name:
+            facts = {"owner": place.owner, "address": place.address, "epoch": str(place.epoch)}
+            raise CroupierError("NOT_OWNER", "another node has the table", "table_id", facts)
         raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
+
+    async def _closed_table(self, table_id: str) -> TableOwner:
+        """A table where nothing can happen any more needs no owner: any node may show it, and say
+        again what became of an old command. Nothing it could append is allowed by the rules."""
+        state = await load(self.log, self.codec, table_id)
+        shown = self._closed.get(table_id)
+        if shown is None:
+            shown = self._closed[table_id] = self._owner(state)
+            if len(self._closed) > MOST_CLOSED:
+                _, oldest = self._closed.popitem(last=False)
+                await oldest.release(CroupierError("NO_OWNER", "ask again", "table_id"))
+        return shown
+
+    def _owner(self, state: TableState) -> TableOwner:
+        return TableOwner(state, self.log, self.codec, self._errands.act, self._lobby.tell)
 
     async def open_table(self, table_id: str, proposal: Proposal) -> TableState:
         """Opens a table: the first event of its stream. The same command again finds it open.
@@ -76,7 +107,7 @@ class Node:
         """
         stream = f"table/{table_id}"
         before = TableState()
-        events, after = decide(before, proposal.make(now_us()))
+        events, after = decide(before, proposal.make(proposal.arrived))
         append, _ = as_append(self.codec, stream, before, events, proposal)
         (appended,) = await self.log.append([append])
         match appended.outcome:
@@ -90,31 +121,39 @@ class Node:
                 await self.directory.discovered(table_id)
         census = await self.directory.census()
         if preferred_node(table_id, census.nodes) == self.name and not self._has(table_id):
-            owner = await self.claim(table_id)
-            return owner.state
+            with contextlib.suppress(CroupierError):  # it is open all the same
+                await self.claim(table_id)
         return after
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Keeps the lease and the tables until `stopping`; then hands everything over."""
+        """Keeps the lease and the tables until `stopping`."""
         while not stopping.is_set():
-            try:
-                await self._beat()
-            except OUTAGES as error:
-                _log.warning("lease_not_renewed", error=type(error).__name__)
-            except CroupierError as error:
-                _log.warning("lease_not_renewed", reason=error.reason)
-            try:
+            await self._beat_safely()
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._heartbeat_s):
                     await stopping.wait()
-            except TimeoutError:
-                continue
 
     async def hand_over(self) -> None:
         """Lets go of every table, so that another node may take them at once."""
+        claims = list(self._claiming.values())
+        for claim in claims:
+            claim.cancel()
+        if claims:
+            await asyncio.wait(claims)
         await self._errands.stop()
         why = CroupierError("DRAINING", "this node is stopping: connect again")
-        await asyncio.gather(*(owner.release(why) for owner in self.owners.values()))
-        await self.directory.gone()
+        leaving = [*self.owners.values(), *self._closed.values()]
+        await asyncio.gather(*(owner.release(why) for owner in leaving))
+        with contextlib.suppress(LogUnavailableError):  # the lease ends by itself
+            await self.directory.gone()
+
+    async def _beat_safely(self) -> None:
+        try:
+            await self._beat()
+        except LogUnavailableError as error:
+            _log.warning("lease_not_renewed", reason=error.reason)
+        except Exception as error:
+            _log.error("lease_not_renewed", exc_info=error)
 
     async def _beat(self) -> None:
         await self.directory.heartbeat(self._lease_ttl_s, draining=False)
@@ -123,20 +162,33 @@ class Node:
         self._beats += 1
         await self._clear_away()
         census = await self.directory.census()
-        metrics.tables.set(len(self.owners))
+        await self._set_right(census)
         await self._part_with(self._to_move(census.nodes))
         for placed in census.placed:
             if self._is_mine(placed, census.nodes):
                 self.claim(placed.table_id)
+        metrics.tables.set(len(self.owners))
 
     async def _clear_away(self) -> None:
         for table_id, owner in list(self.owners.items()):
             if not owner.released and over(owner.state):
-                await owner.release(CroupierError("TABLE_CLOSED", "the table is closed"))
                 await self.directory.closed(table_id)
+                await owner.release(CroupierError("NO_OWNER", "the table is closed", "table_id"))
             if owner.released:
                 del self.owners[table_id]
                 self._lobby.forget(table_id)
+
+    async def _set_right(self, census: Census) -> None:
+        """A table that the directory says is another's by a later claim is lost, and nobody here
+        would notice before its next append. One whose claim it has missed is entered."""
+        for placed in census.placed:
+            owner = self.owners.get(placed.table_id)
+            if owner is None or owner.released:
+                continue
+            if placed.epoch > owner.state.epoch:
+                await owner.release(CroupierError("NOT_OWNER", "another node has the table"))
+            elif placed.owner != self.name or placed.epoch < owner.state.epoch:
+                await self.directory.claimed(placed.table_id, owner.state.epoch)
 
     def _is_mine(self, placed: Placed, nodes: Iterable[str]) -> bool:
         if self._has(placed.table_id):
@@ -153,12 +205,14 @@ class Node:
         return [
             owner
             for table_id, owner in self.owners.items()
-            if preferred_node(table_id, nodes) != self.name and owner.between_hands
+            if not owner.released
+            and owner.between_hands
+            and preferred_node(table_id, nodes) != self.name
         ]
 
     async def _part_with(self, leaving: list[TableOwner]) -> None:
         for owner in leaving:
-            await owner.release(CroupierError("NOT_OWNER", "the table moves to another node"))
+            await owner.release(CroupierError("NO_OWNER", "the table moves to another node"))
         if leaving:
             await self.directory.released([owner.table_id for owner in leaving])
 
@@ -171,22 +225,25 @@ class Node:
 
     def _claimed(self, table_id: str, done: asyncio.Task[TableOwner]) -> None:
         self._claiming.pop(table_id, None)
-        if not done.cancelled() and done.exception() is not None:
-            _log.warning("table_not_claimed", table=table_id, exc_info=done.exception())
+        error = None if done.cancelled() else done.exception()
+        if isinstance(error, CroupierError):
+            _log.warning("table_not_claimed", table=table_id, reason=error.reason)
+        elif error is not None:
+            _log.error("table_not_claimed", table=table_id, exc_info=error)
 
     async def _claim(self, table_id: str) -> TableOwner:
-        state = await load(self.log, self.codec, table_id)
-        if state.config is None or state.table.game.NAME not in GAMES:
-            raise CroupierError("TABLE_NOT_FOUND", "a table that this node does not know")
-        if over(state):
-            await self.directory.closed(table_id)
-            raise CroupierError("TABLE_CLOSED", "the table is closed", "table_id")
-        owner = TableOwner(state, self.log, self.codec, self._errands.act, self._lobby.tell)
-        await owner.claim(self.name)
-        await self.directory.claimed(table_id, owner.state.epoch)
-        self.owners[table_id] = owner
+        async with self._claims:
+            state = await load(self.log, self.codec, table_id)
+            if over(state):
+                await self.directory.closed(table_id)
+                return await self._closed_table(table_id)
+            owner = self._owner(state)
+            await owner.claim(self.name)
+            self.owners[table_id] = owner
         self.cashier.look_now()
         _log.info("table_claimed", table=table_id, epoch=owner.state.epoch)
+        with contextlib.suppress(LogUnavailableError):  # `_set_right` enters it
+            await self.directory.claimed(table_id, owner.state.epoch)
         return owner
 
 

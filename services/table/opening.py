@@ -10,8 +10,9 @@ from croupier.table.v1 import table_pb2
 from croupier.table.v1.events_pb2 import Clocks
 
 from services.table.commands import command_uuid
-from services.table.owner import Proposal
+from services.table.proposal import Proposal
 from shared.errors import CroupierError, SettingError
+from shared.games import draw_entries
 from shared.games.registry import GAMES
 from shared.log import CommandKey
 from shared.rpc.caller import caller, correlation_id
@@ -53,9 +54,10 @@ def opening(request: table_pb2.OpenTableRequest) -> Proposal:
         raise SettingError("game", f"games are {', '.join(sorted(GAMES))}")
     rules = _rules(request.rules_json)
     game.settings(rules)
-    seats = request.seats or SEATS
-    if not 1 <= seats <= MOST_SEATS:
-        raise SettingError("seats", f"1 to {MOST_SEATS} seats")
+    most = MOST_SEATS if game.WAGERS else draw_entries.BOXES
+    seats = request.seats or min(SEATS, most)
+    if not 1 <= seats <= most:
+        raise SettingError("seats", f"1 to {most} seats")
     clocks = _clocks(request.clocks)
     who = caller()
     body = hashlib.sha256(request.SerializeToString(deterministic=True)).digest()
@@ -70,6 +72,8 @@ def opening(request: table_pb2.OpenTableRequest) -> Proposal:
             clocks=clocks,
             seats=seats,
             at=at,
+            ante=request.ante,
+            open_joining=request.open_joining or bool(game.WAGERS),
         ),
         actor=f"{who.role}:{who.id}",
         correlation=correlation_id(),

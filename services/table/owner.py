@@ -3,105 +3,34 @@
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from contextvars import Context
-from dataclasses import dataclass, field
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 import structlog
 
 from services.table import metrics
+from services.table.clock import Clock
+from services.table.proposal import Answer, Proposal, as_append
 from services.table.watching import Change, GoneError, Viewer
 from shared.errors import CroupierError
-from shared.log import Append, CommandKey, EventLog, NewEvent, Outcome, RecordedEvent, event_id
+from shared.log import Append, Appended, EventLog, Outcome
 from shared.table import events as e
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
-from shared.table.envelope import hand_ids
 from shared.table.evolve import evolve
-from shared.table.state import TableState, open_deadline
+from shared.table.state import TableState, next_clock, open_deadline
 
 MOST_QUEUED = 512
 RESUME_EVENTS = 500
 """A viewer who asks for more past events than this gets a snapshot instead."""
 RESUME_TRIES = 5
-READ_AT_ONCE = 5_000
+MOST_IN_DOUBT = 5_000
+LOOK_AGAIN_AFTER_S = 1.0
+OUTAGE_S = 2.0
+"""An append that took longer was an outage to the players: a running clock gets its grace."""
 
 _log = structlog.get_logger()
-
-MakeFact = Callable[[int], e.Input]
-"""Gives the proposed input for the time (microseconds) at which it reaches the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """Where the events of a command are in the table's stream."""
-
-    first_version: int
-    version: int
-
-
-@dataclass(slots=True)
-class Proposal:
-    """An input on its way to the table. `command` is None for the house's own."""
-
-    make: MakeFact
-    actor: str
-    correlation: UUID
-    command: CommandKey | None = None
-    causation: UUID | None = None
-    done: asyncio.Future[Answer] = field(
-        default_factory=lambda: asyncio.get_running_loop().create_future()
-    )
-
-
-def now_us() -> int:
-    """The node's time, microseconds since 1970."""
-    return time.time_ns() // 1000
-
-
-async def load(log: EventLog, codec: TableCodec, table_id: str) -> TableState:
-    """The table as its stream says; version 0 where there is none."""
-    state = TableState()
-    while True:
-        recorded = await log.read_stream(f"table/{table_id}", state.version, READ_AT_ONCE)
-        state = apply_recorded(state, codec, recorded)
-        if len(recorded) < READ_AT_ONCE:
-            return state
-
-
-def apply_recorded(
-    state: TableState, codec: TableCodec, recorded: Iterable[RecordedEvent]
-) -> TableState:
-    """The state after these events of its stream."""
-    for event in recorded:
-        state = evolve(state, codec.decode(event.type, event.payload, event.hand_id or ""))
-    return state
-
-
-def as_append(
-    codec: TableCodec,
-    stream: str,
-    before: TableState,
-    events: Sequence[e.Event],
-    proposal: Proposal,
-) -> tuple[Append, list[str]]:
-    """One append with what `decide` made of the proposal, and the hand id of each event."""
-    ids = hand_ids(before, events)
-    cause = event_id(stream, before.version + 1)
-    envelopes = tuple(
-        NewEvent(
-            type=type(event).__name__,
-            payload=codec.encode(event, hand_id),
-            actor=proposal.actor,
-            hand_id=hand_id or None,
-            causation_id=proposal.causation if number == 0 else cause,
-            correlation_id=proposal.correlation,
-        )
-        for number, (event, hand_id) in enumerate(zip(events, ids, strict=True))
-    )
-    return Append(uuid4(), stream, before.version, envelopes, proposal.command), ids
 
 
 class TableOwner:
@@ -122,37 +51,41 @@ class TableOwner:
         self._act = act
         self._tell_lobby = tell_lobby
         self._stream = f"table/{self.table_id}"
+        # None only wakes the task.
         self._queue: asyncio.Queue[Proposal | None] = asyncio.Queue(MOST_QUEUED)
         self._viewers: set[Viewer] = set()
-        self._timer: asyncio.TimerHandle | None = None
-        self._timer_deadline = 0
-        self._released: CroupierError | None = None
-        self._unsure = False
-        self._task: asyncio.Task[None] | None = None
+        self._clock = Clock(self._expire)
+        self._why_released: CroupierError | None = None
+        self._in_doubt = False
+        self._nudge: asyncio.TimerHandle | None = None
+        # Its own context: what the table does is nobody's call, whoever had it opened.
+        self._task = asyncio.create_task(
+            self._run(), name=f"table {self.table_id}", context=Context()
+        )
         self._bound = _log.bind(table=self.table_id)
 
     async def claim(self, node: str) -> None:
         """Begins with the claim: errands and clocks are this node's only once it is in the log.
 
-        Raises `NOT_OWNER` when another node was quicker.
+        Raises `NOT_OWNER` when another node was quicker; the table is let go if it cannot be had.
         """
-        # Its own context: what the table does is nobody's call, whoever had it opened.
-        self._task = asyncio.create_task(
-            self._run(), name=f"table {self.table_id}", context=Context()
-        )
         epoch = self.state.epoch + 1
-        await self.submit(Proposal(lambda at: e.TableClaimed(node, epoch, at), node, uuid4()))
+        claim = Proposal(lambda at: e.TableClaimed(node, epoch, at), node, uuid4())
+        try:
+            await self.submit(claim)
+        except BaseException:
+            self._let_go(_stale())
+            raise
 
     async def release(self, why: CroupierError) -> None:
         """Lets go of the table: what runs is finished, the rest is refused with `why`."""
         self._let_go(why)
-        if self._task is not None and self._task is not asyncio.current_task():
-            await asyncio.wait({self._task})
+        await asyncio.wait({self._task})
 
     @property
     def released(self) -> bool:
         """Whether this node has let go of the table."""
-        return self._released is not None
+        return self._why_released is not None
 
     @property
     def between_hands(self) -> bool:
@@ -171,8 +104,7 @@ class TableOwner:
 
     def propose(self, proposal: Proposal) -> asyncio.Future[Answer]:
         """Queues one input, in the order of the calls; see `submit` for what its future raises."""
-        if self._released is not None:
-            raise self._released
+        self._check_not_released()
         try:
             self._queue.put_nowait(proposal)
         except asyncio.QueueFull:
@@ -188,13 +120,13 @@ class TableOwner:
         change, seen = Change((), self.state), 0
         if 0 < after <= self.state.version and self.state.version - after <= RESUME_EVENTS:
             change, seen = await self._since(after), after
-        if self._released is not None:
+        if self.released:
             raise GoneError
         if change.state.version != self.state.version:  # it went on while the log was read
             change, seen = Change((), self.state), 0
-        self._viewers.add(viewer)
-        metrics.watchers.inc()
-        viewer.begin(change, seen)
+        if viewer.begin(change, seen):
+            self._viewers.add(viewer)
+            metrics.watchers.inc()
 
     async def _since(self, after: int) -> Change:
         for _ in range(RESUME_TRIES):
@@ -223,54 +155,67 @@ class TableOwner:
     # ---- The one task
 
     async def _run(self) -> None:
-        while (proposal := await self._queue.get()) is not None:
+        while not self.released or not self._queue.empty():
+            proposal = await self._queue.get()
             try:
-                if self._released is not None:
-                    raise self._released
-                if self._unsure:
+                self._check_not_released()
+                if self._in_doubt:
                     await self._look_again()
-                answer = await self._carry_out(proposal)
+                if proposal is not None:
+                    proposal.succeed(await self._carry_out(proposal))
             except CroupierError as refused:
-                _fail(proposal, refused)
+                if proposal is not None:
+                    proposal.fail(refused)
+                if refused.reason == "LOG_UNAVAILABLE":
+                    self._fail_waiting(refused)
             except Exception as error:
                 self._bound.error("table_failed", exc_info=error)
-                _fail(proposal, CroupierError("INTERNAL", "something went wrong on our side"))
-                self._let_go(CroupierError("NOT_OWNER", "the table is being taken up again"))
-            else:
-                if not proposal.done.done():
-                    proposal.done.set_result(answer)
-        self._finish()
+                if proposal is not None:
+                    proposal.fail(_our_fault())
+                self._let_go(CroupierError("NO_OWNER", "the table is being taken up again"))
+            if self._in_doubt and not self.released:
+                self._look_again_soon()
 
     async def _carry_out(self, proposal: Proposal) -> Answer:
         before = self.state
-        fact = proposal.make(max(now_us(), before.now))
         try:
-            events, after = decide(before, fact)
+            events, after = decide(before, proposal.make(max(proposal.arrived, before.now)))
+            append, ids = as_append(self._codec, self._stream, before, events, proposal)
         except CroupierError:
             known = await self._known(proposal)
             if known is None:
                 raise
             return known
-        append, ids = as_append(self._codec, self._stream, before, events, proposal)
-        try:
-            (appended,) = await self._log.append([append])
-        except CroupierError as error:
-            # Nobody knows whether it is in: look before the next one.
-            self._unsure = error.reason == "LOG_UNAVAILABLE"
-            raise
+        except Exception as error:  # a fault of ours; nothing has changed
+            self._bound.error("table_failed", exc_info=error)
+            raise _our_fault() from None
+        appended, took_s = await self._append(append)
         match appended.outcome:
             case Outcome.OK:
                 versions = range(before.version + 1, after.version + 1)
                 self._adopt(Change(list(zip(versions, ids, events, strict=True)), after))
+                if took_s > OUTAGE_S and not isinstance(events[0], e.PlayResumed):
+                    await self._resume()
             case Outcome.CONFLICT:
-                stale = CroupierError("NOT_OWNER", "another node has the table", "table_id")
-                self._let_go(stale)
-                raise stale
+                self._let_go(_stale())
+                raise _stale()
             case Outcome.BODY_DIFFERS:
                 raise _other_body()
             case Outcome.SAME:
                 metrics.repeated.inc()
         return Answer(appended.first_version, appended.last_version)
+
+    async def _append(self, append: Append) -> tuple[Appended, float]:
+        """The log's answer, and how many seconds it took."""
+        loop = asyncio.get_running_loop()
+        started = loop.time()
+        try:
+            (appended,) = await self._log.append([append])
+        except CroupierError as error:
+            # Nobody knows whether it is in: look before the next one.
+            self._in_doubt = error.reason == "LOG_UNAVAILABLE"
+            raise
+        return appended, loop.time() - started
 
     async def _known(self, proposal: Proposal) -> Answer | None:
         """A command that is refused now may be one that was carried out before."""
@@ -293,103 +238,95 @@ class TableOwner:
             if isinstance(event, e.HandSettled | e.HandVoided):
                 metrics.hands.labels(self.state.table.game.NAME, type(event).__name__).inc()
                 self._bound.info("hand_over", hand=hand_id, version=version)
-        self._after(change.state)
-
-    def _after(self, state: TableState) -> None:
-        self._keep_clock(state)
-        self._tell_lobby(state)
+        self._clock.keep(open_deadline(change.state))
+        self._tell_lobby(change.state)
         self._act(self)
 
     async def _look_again(self) -> None:
         """The log was away: see whether the last append is in, then go on, nobody folded by it."""
-        before = self.state
-        recorded = await self._log.read_stream(self._stream, before.version, READ_AT_ONCE)
-        self._unsure = False
+        recorded = await self._log.read_stream(self._stream, self.state.version, MOST_IN_DOUBT)
+        self._in_doubt = False
+        state, events = self.state, []
         for event in recorded:
             fact = self._codec.decode(event.type, event.payload, event.hand_id or "")
             if isinstance(fact, e.TableClaimed):
-                stale = CroupierError("NOT_OWNER", "another node has the table", "table_id")
-                self._let_go(stale)
-                raise stale
-            state = evolve(self.state, fact)
-            self._adopt(Change([(event.version, event.hand_id or "", fact)], state))
+                self._let_go(_stale())
+                raise _stale()
+            state = evolve(state, fact)
+            events.append((event.version, event.hand_id or "", fact))
+        if events:
+            self._adopt(Change(events, state))
+        await self._resume()
+
+    async def _resume(self) -> None:
+        """After an outage: a running clock gets the grace."""
         if open_deadline(self.state):
-            resumed = Proposal(lambda at: e.PlayResumed(at=at), "house", uuid4())
-            await self._carry_out(resumed)
+            await self._carry_out(Proposal(lambda at: e.PlayResumed(at=at), "house", uuid4()))
+
+    def _look_again_soon(self) -> None:
+        if self._nudge is not None:
+            self._nudge.cancel()
+        self._nudge = asyncio.get_running_loop().call_later(LOOK_AGAIN_AFTER_S, self._wake)
+
+    def _wake(self) -> None:
+        if not self._queue.full():
+            self._queue.put_nowait(None)
+
+    def _fail_waiting(self, why: CroupierError) -> None:
+        """None of those who wait has been tried: they are told at once what the first found out."""
+        while not self._queue.empty():
+            waiting = self._queue.get_nowait()
+            if waiting is not None:
+                waiting.fail(why)
+
+    def _check_not_released(self) -> None:
+        why = self._why_released
+        if why is not None:
+            raise CroupierError(why.reason, why.message, why.field, why.facts)
 
     def _let_go(self, why: CroupierError) -> None:
-        if self._released is not None:
+        if self.released:
             return
-        self._released = why
+        self._why_released = why
         self._bound.info("table_released", reason=why.reason)
-        if self._timer is not None:
-            self._timer.cancel()
+        self._clock.stop()
+        if self._nudge is not None:
+            self._nudge.cancel()
         for viewer in self._viewers:
             viewer.end()
         metrics.watchers.dec(len(self._viewers))
         self._viewers.clear()
-        self._act(self)
-        while self._queue.full():
-            waiting = self._queue.get_nowait()
-            if waiting is not None:
-                _fail(waiting, why)
-        self._queue.put_nowait(None)
-
-    def _finish(self) -> None:
-        while not self._queue.empty():
-            waiting = self._queue.get_nowait()
-            if waiting is not None and self._released is not None:
-                _fail(waiting, self._released)
+        self._wake()
 
     # ---- The clock
 
-    def _keep_clock(self, state: TableState) -> None:
-        deadline = open_deadline(state)
-        if deadline == self._timer_deadline and self._timer is not None:
-            return
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-        self._timer_deadline = deadline
-        if deadline:
-            delay_s = max(0.0, (deadline - now_us()) / 1_000_000)
-            self._timer = asyncio.get_running_loop().call_later(delay_s, self._expire, deadline)
-
     def _expire(self, deadline: int) -> None:
-        self._timer = None
-        if self._released is not None or open_deadline(self.state) != deadline:
+        if self.released or open_deadline(self.state) != deadline:
             return
-        if now_us() < deadline:  # the loop's clock and the wall's are two
-            self._timer_deadline = 0
-            self._keep_clock(self.state)
-            return
-        proposal = Proposal(lambda at: e.ClockExpired(deadline=deadline, at=at), "house", uuid4())
+        clock = next_clock(self.state)[0]
+        proposal = Proposal(lambda at: e.ClockExpired(deadline, at, clock), "house", uuid4())
         proposal.done.add_done_callback(self._expired)
         try:
             self._queue.put_nowait(proposal)
         except asyncio.QueueFull:
-            self._retry_clock()
+            proposal.done.cancel()
 
     def _expired(self, done: asyncio.Future[Answer]) -> None:
-        # Refused because somebody was quicker: the new state has its own clock. Failed for want of
-        # the log: try again.
-        if done.exception() is not None and self._released is None:
-            self._retry_clock()
+        # Refused because somebody was quicker: the new state has its own clock, which runs. Failed
+        # for want of the log or of room in the queue: try again.
+        if not self.released and (done.cancelled() or done.exception() is not None):
+            self._clock.again(open_deadline(self.state))
 
-    def _retry_clock(self) -> None:
-        self._timer_deadline = 0
-        if self._timer is None and open_deadline(self.state):
-            loop = asyncio.get_running_loop()
-            self._timer_deadline = open_deadline(self.state)
-            self._timer = loop.call_later(1.0, self._expire, self._timer_deadline)
+
+def _stale() -> CroupierError:
+    return CroupierError("NOT_OWNER", "another node has the table", "table_id")
+
+
+def _our_fault() -> CroupierError:
+    return CroupierError("INTERNAL", "something went wrong on our side")
 
 
 def _other_body() -> CroupierError:
     return CroupierError(
         "COMMAND_BODY_DIFFERS", "this command id came before with another body", "command_id"
     )
-
-
-def _fail(proposal: Proposal, why: CroupierError) -> None:
-    if not proposal.done.done():
-        proposal.done.set_exception(why)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
+from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -29,7 +29,7 @@ def token(last: str) -> str:
 def last_of(page_token: str) -> str:
     """The item that the page before ended with, empty for the first; else `BAD_PAGE_TOKEN`."""
     try:
-        return urlsafe_b64decode(page_token.encode()).decode()
+        return b64decode(page_token, altchars=b"-_", validate=True).decode()
     except ValueError:
         raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token") from None
 

@@ -12,8 +12,9 @@ from croupier.table.v1 import table_pb2
 
 from services.table import commands
 from services.table.node import Node
-from services.table.owner import Answer
-from services.table.watching import End, GoneError, Lost, Mailbox, Told, Viewer
+from services.table.owner import TableOwner
+from services.table.proposal import Answer
+from services.table.watching import End, GoneError, Lost, Mailbox, Told, Viewer, viewer_name
 from shared.errors import CroupierError
 from shared.rpc.caller import Caller
 
@@ -33,65 +34,75 @@ class Stream:
         self._node = node
         self._caller = caller
         self._mailbox = Mailbox()
-        self._viewers: dict[str, Viewer] = {}
+        self._watched: dict[str, tuple[Viewer, TableOwner]] = {}
         self._under_way: set[asyncio.Future[Answer]] = set()
         self._room = asyncio.Semaphore(MOST_COMMANDS)
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._reader: asyncio.Task[None] | None = None
+        self._following: dict[str, asyncio.Task[None]] = {}
 
     async def watch(self, table_id: str, after: int) -> None:
         """Begins (or begins again) to watch a table; raises `TABLE_NOT_FOUND`, `NO_OWNER`."""
         self.stop(table_id)
-        if len(self._viewers) >= MOST_TABLES:
+        if len(self._watched) + len(self._following) >= MOST_TABLES:
             raise CroupierError("BAD_REQUEST", f"{MOST_TABLES} tables a stream", "table_id")
-        viewer = Viewer(self._caller.id, table_id, self._mailbox)
+        await self._watch(table_id, after)
+
+    async def _watch(self, table_id: str, after: int) -> None:
         owner = await self._node.find(table_id)
+        viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
+        self._watched[table_id] = (viewer, owner)
         try:
             await owner.watch(viewer, after)
-        except GoneError:
-            raise CroupierError("NO_OWNER", "the table is being taken up: try again") from None
-        self._viewers[table_id] = viewer
+        except BaseException as error:
+            if self._is_watching(viewer):
+                del self._watched[table_id]
+            if isinstance(error, GoneError):
+                raise CroupierError("NO_OWNER", "the table is being taken up: try again") from None
+            raise
+
+    def _is_watching(self, viewer: Viewer) -> bool:
+        """Whether this is the latest viewer of its table, or none any more that counts."""
+        known = self._watched.get(viewer.table_id)
+        return known is not None and known[0] is viewer
 
     def stop(self, table_id: str) -> None:
         """Ends the updates of a table."""
-        viewer = self._viewers.pop(table_id, None)
-        owner = self._node.owners.get(table_id)
-        if viewer is not None and owner is not None:
+        following = self._following.pop(table_id, None)
+        if following is not None:
+            following.cancel()
+        watched = self._watched.pop(table_id, None)
+        if watched is not None:
+            viewer, owner = watched
             owner.unwatch(viewer)
 
     async def updates(self) -> AsyncIterator[table_pb2.PlayResponse]:
-        """What the client is to be told, until the stream ends; raises why it ends."""
-        try:
-            while True:
-                match await self._mailbox.get():
-                    case Told(viewer, change) if self._viewers.get(viewer.table_id) is viewer:
-                        if change.state.version >= viewer.seen:
-                            yield table_pb2.PlayResponse(update=viewer.update(change))
-                    case Lost(viewer) if self._viewers.get(viewer.table_id) is viewer:
-                        self._spawn(viewer.table_id, viewer.seen)
-                    case table_pb2.PlayResponse() as response:
-                        yield response
-                    case End(why):
-                        if why is not None:
-                            raise why
-                        return
-        finally:
-            self.close()
+        """What the client is to be told, until the stream ends; raises why it ends. `close` must
+        follow."""
+        while True:
+            match await self._mailbox.get():
+                case Told(viewer, change) if self._is_watching(viewer):
+                    yield table_pb2.PlayResponse(update=viewer.update(change))
+                case Lost(viewer) if self._is_watching(viewer):
+                    self.stop(viewer.table_id)
+                    self._follow(viewer.table_id, viewer.seen)
+                case table_pb2.PlayResponse() as response:
+                    yield response
+                case End(why):
+                    if why is not None:
+                        raise why
+                    return
 
     def close(self) -> None:
         """Ends everything; commands that are under way go on."""
-        for table_id in list(self._viewers):
+        for table_id in [*self._watched, *self._following]:
             self.stop(table_id)
-        for task in self._tasks:
-            task.cancel()
+        if self._reader is not None:
+            self._reader.cancel()
 
-    async def serve(
-        self, requests: AsyncIterator[table_pb2.PlayRequest]
-    ) -> AsyncIterator[table_pb2.PlayResponse]:
-        """A whole `Play` call: reads and answers until the client has nothing more to say."""
-        reader = asyncio.create_task(self._read(requests))
-        self._tasks.add(reader)
-        async for response in self.updates():
-            yield response
+    def read(self, requests: AsyncIterator[table_pb2.PlayRequest]) -> None:
+        """Begins to take what the client says. The stream ends when the client has nothing more to
+        say and everything is answered."""
+        self._reader = asyncio.create_task(self._read(requests))
 
     async def _read(self, requests: AsyncIterator[table_pb2.PlayRequest]) -> None:
         try:
@@ -137,7 +148,7 @@ class Stream:
         refused = done.exception()
         if refused is None:
             answer = done.result()
-            self._say(
+            self._mailbox.put(
                 table_pb2.PlayResponse(
                     acknowledgement=table_pb2.Acknowledgement(
                         table_id=table_id,
@@ -151,7 +162,7 @@ class Stream:
             self._refuse(table_id, command_id, refused)
 
     def _refuse(self, table_id: str, command_id: str, refused: CroupierError) -> None:
-        self._say(
+        self._mailbox.put(
             table_pb2.PlayResponse(
                 refusal=table_pb2.Refusal(
                     table_id=table_id,
@@ -163,22 +174,23 @@ class Stream:
             )
         )
 
-    def _say(self, response: table_pb2.PlayResponse) -> None:
-        if not self._mailbox.put(response):
-            self._mailbox.end(CroupierError("SLOW_WATCHER", "you read too slowly"))
+    def _follow(self, table_id: str, seen: int) -> None:
+        task = asyncio.create_task(self._until_back(table_id, seen))
+        self._following[table_id] = task
 
-    def _spawn(self, table_id: str, seen: int) -> None:
-        task = asyncio.create_task(self._follow(table_id, seen))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _follow(self, table_id: str, seen: int) -> None:
+    async def _until_back(self, table_id: str, seen: int) -> None:
         """The table has left this node's hands: go on as soon as it is back in some."""
-        for _ in range(FIND_TRIES):
-            try:
-                return await self.watch(table_id, seen)
-            except CroupierError as refused:
-                if refused.reason != "NO_OWNER":
-                    return self._mailbox.end(refused)
-            await asyncio.sleep(FIND_PAUSE_S)
-        return self._mailbox.end(CroupierError("NO_OWNER", "nobody takes the table up"))
+        try:
+            for _ in range(FIND_TRIES):
+                try:
+                    return await self._watch(table_id, seen)
+                except CroupierError as refused:
+                    if refused.reason not in ("NO_OWNER", "LOG_UNAVAILABLE"):
+                        return self._mailbox.end(refused)
+                await asyncio.sleep(FIND_PAUSE_S)
+            return self._mailbox.end(CroupierError("NO_OWNER", "nobody takes the table up"))
+        except Exception as error:
+            return self._mailbox.end(error)
+        finally:
+            if self._following.get(table_id) is asyncio.current_task():
+                del self._following[table_id]

@@ -9,15 +9,15 @@ from typing import Any
 import grpc
 from croupier.table.v1 import table_pb2, table_pb2_grpc
 
-from services.table.commands import command_uuid, proposal
+from services.table.commands import bounded_note, command_uuid, proposal
 from services.table.hands import Hands
 from services.table.lobby import Lobby
 from services.table.node import Node
 from services.table.opening import opening
-from services.table.owner import Proposal, now_us
 from services.table.pages import page
 from services.table.playing import Stream
-from services.table.watching import Change, picture
+from services.table.proposal import Proposal, now_us
+from services.table.watching import Change, picture, viewer_name
 from shared.log import CommandKey
 from shared.rpc.caller import caller, correlation_id
 from shared.table import events as e
@@ -46,9 +46,10 @@ class Table(table_pb2_grpc.TableServiceServicer):
     ) -> table_pb2.CloseTableResponse:
         who = caller()
         owner = await self._node.find(request.table_id)
-        body = hashlib.sha256(b"close\0" + request.note.encode()).digest()
+        note = bounded_note(request.note)
+        body = hashlib.sha256(b"close\0" + note.encode()).digest()
         closing = Proposal(
-            make=lambda at: e.TableClosing(who.id, request.note, at),
+            make=lambda at: e.TableClosing(who.id, note, at),
             actor=f"{who.role}:{who.id}",
             correlation=correlation_id(),
             command=CommandKey(who.id, command_uuid(request.command_id), body),
@@ -69,7 +70,7 @@ class Table(table_pb2_grpc.TableServiceServicer):
         self, request: table_pb2.GetTableRequest, context: _Context
     ) -> table_pb2.GetTableResponse:
         owner = await self._node.find(request.table_id)
-        update = picture([Change((), owner.state)], caller().id, 0)
+        update = picture([Change((), owner.state)], viewer_name(caller()), 0)
         return table_pb2.GetTableResponse(table=update)
 
     async def WatchLobby(  # noqa: N802
@@ -82,9 +83,12 @@ class Table(table_pb2_grpc.TableServiceServicer):
         self, request: table_pb2.WatchRequest, context: _Context
     ) -> AsyncIterator[table_pb2.WatchResponse]:
         stream = Stream(self._node, caller())
-        await stream.watch(request.table_id, request.after_version)
-        async for response in stream.updates():
-            yield table_pb2.WatchResponse(update=response.update)
+        try:
+            await stream.watch(request.table_id, request.after_version)
+            async for response in stream.updates():
+                yield table_pb2.WatchResponse(update=response.update)
+        finally:
+            stream.close()
 
     async def Execute(  # noqa: N802
         self, request: table_pb2.ExecuteRequest, context: _Context
@@ -97,8 +101,13 @@ class Table(table_pb2_grpc.TableServiceServicer):
     async def Play(  # noqa: N802
         self, request_iterator: AsyncIterator[table_pb2.PlayRequest], context: _Context
     ) -> AsyncIterator[table_pb2.PlayResponse]:
-        async for response in Stream(self._node, caller()).serve(request_iterator):
-            yield response
+        stream = Stream(self._node, caller())
+        try:
+            stream.read(request_iterator)
+            async for response in stream.updates():
+                yield response
+        finally:
+            stream.close()
 
     async def ListHands(  # noqa: N802
         self, request: table_pb2.ListHandsRequest, context: _Context
@@ -111,4 +120,4 @@ class Table(table_pb2_grpc.TableServiceServicer):
     async def GetHand(  # noqa: N802
         self, request: table_pb2.GetHandRequest, context: _Context
     ) -> table_pb2.GetHandResponse:
-        return await self._hands.one(request.hand_id, caller().id)
+        return await self._hands.one(request.hand_id, viewer_name(caller()))

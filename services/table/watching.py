@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,10 @@ from typing import Any
 
 from croupier.table.v1 import table_pb2
 
+from services.table.proposal import now_us
 from shared.errors import CroupierError
+from shared.rpc.access import Role
+from shared.rpc.caller import Caller
 from shared.table import events as e
 from shared.table.codec import timestamp
 from shared.table.state import TableState
@@ -41,7 +43,8 @@ class Change:
 
 
 def picture(changes: Sequence[Change], viewer: str, previous: int) -> table_pb2.Update:
-    """The update that tells `viewer` of these changes, in order; `previous` is what he has seen."""
+    """The update that tells `viewer` of these changes, in order; `previous` is what he has seen.
+    A viewer without a name is no player: there is nothing that he alone may see or do."""
     last = changes[-1]
     update = table_pb2.Update(
         table_id=last.state.table.table_id,
@@ -53,9 +56,9 @@ def picture(changes: Sequence[Change], viewer: str, previous: int) -> table_pb2.
             for version, hand_id, event in change.events
         ],
         table=last.public,
-        you=player_view(last.state, viewer),
+        you=player_view(last.state, viewer) if viewer else None,
     )
-    update.server_time.CopyFrom(timestamp(time.time_ns() // 1000))
+    update.server_time.CopyFrom(timestamp(now_us()))
     return update
 
 
@@ -65,24 +68,36 @@ class GoneError(Exception):
 
 class Mailbox:
     """What waits to be written to one client, in order; bounded, so that who does not read costs
-    no memory and slows nobody."""
+    no memory and slows nobody. One who is too far behind is told so at the end of what waits."""
 
     def __init__(self, most: int = MOST_WAITING) -> None:
         self._most = most
         self._items: deque[Any] = deque()
         self._news = asyncio.Event()
+        self._over = False
 
     def put(self, item: Any) -> bool:
-        """Queues an item; False when there is no room."""
+        """Queues an item; False when there is no room, which ends the stream, or it has ended."""
         if len(self._items) >= self._most:
+            self.end(CroupierError("SLOW_WATCHER", "you read too slowly: resume where you are"))
+        if self._over:
             return False
-        self._items.append(item)
-        self._news.set()
+        self._add(item)
         return True
+
+    def put_lost(self, viewer: Viewer) -> None:
+        """A viewer's table has left; that is told also where there is no room for more."""
+        if not self._over:
+            self._add(Lost(viewer))
 
     def end(self, why: Exception | None) -> None:
         """The last item, whatever waits: an error, or None for a good end."""
-        self._items.append(End(why))
+        if not self._over:
+            self._over = True
+            self._add(End(why))
+
+    def _add(self, item: Any) -> None:
+        self._items.append(item)
         self._news.set()
 
     async def get(self) -> Any:
@@ -110,6 +125,12 @@ class End:
     why: Exception | None
 
 
+def viewer_name(caller: Caller) -> str:
+    """Whose cards the caller may see: his own, if he is a player. Dealers, pit, auditors and
+    operators see what everybody sees, whatever they are called."""
+    return caller.id if caller.role is Role.PLAYER else ""
+
+
 class Viewer:
     """One client's look at one table. The owner tells it every change and never waits for it."""
 
@@ -119,23 +140,18 @@ class Viewer:
         self.seen = 0
         self._mailbox = mailbox
 
-    def begin(self, change: Change, seen: int) -> None:
-        """The first picture, after which every change is told."""
+    def begin(self, change: Change, seen: int) -> bool:
+        """The first picture, after which every change is told; False: see `tell`."""
         self.seen = seen
-        self._mailbox.put(Told(self, change))
+        return self.tell(change)
 
     def tell(self, change: Change) -> bool:
         """Queues a change; False when the client is too far behind and has been cut off."""
-        if self._mailbox.put(Told(self, change)):
-            return True
-        self._mailbox.end(
-            CroupierError("SLOW_WATCHER", "you read too slowly: resume where you are")
-        )
-        return False
+        return self._mailbox.put(Told(self, change))
 
     def end(self) -> None:
         """The table has left this node."""
-        self._mailbox.put(Lost(self))
+        self._mailbox.put_lost(self)
 
     def update(self, change: Change) -> table_pb2.Update:
         """What the client is told of this change and of those that wait right behind it."""

@@ -1,0 +1,49 @@
+"""A table out of its stream."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from croupier.table.v1 import events_pb2
+
+from shared.errors import CroupierError
+from shared.games.registry import GAMES
+from shared.log import EventLog, RecordedEvent
+from shared.table.codec import TableCodec
+from shared.table.evolve import evolve
+from shared.table.state import TableState
+
+READ_AT_ONCE = 5_000
+
+
+async def load(log: EventLog, codec: TableCodec, table_id: str) -> TableState:
+    """The table as its stream says; version 0 where there is none.
+
+    Raises `BAD_SETTING` for a table whose rules this node does not know.
+    """
+    state = TableState()
+    while True:
+        recorded = await log.read_stream(f"table/{table_id}", state.version, READ_AT_ONCE)
+        if recorded and state.config is None:
+            _check_rules_known(recorded[0])
+        state = apply_recorded(state, codec, recorded)
+        if len(recorded) < READ_AT_ONCE:
+            return state
+
+
+def apply_recorded(
+    state: TableState, codec: TableCodec, recorded: Iterable[RecordedEvent]
+) -> TableState:
+    """The state after these events of its stream."""
+    for event in recorded:
+        state = evolve(state, codec.decode(event.type, event.payload, event.hand_id or ""))
+    return state
+
+
+def _check_rules_known(first: RecordedEvent) -> None:
+    opened = events_pb2.TableOpened.FromString(first.payload)
+    game = GAMES.get(opened.game)
+    if game is None or opened.rules_version > game.VERSION:
+        raise CroupierError(
+            "BAD_SETTING", f"no rules here for {opened.game} version {opened.rules_version}", "game"
+        )
