@@ -12,11 +12,10 @@ from typing import Any, TypeVar
 import grpc
 
 from clients.api.back_off import BackOff
-from clients.api.errors import RefusedError, refused
+from clients.api.errors import UNREACHABLE, RefusedError, refused
 
 CALL_TIMEOUT_S = 10.0
 PATIENCE_S = 20.0
-"""How long a call that is refused for a passing reason is tried again."""
 
 _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),
@@ -36,11 +35,18 @@ class Connection:
     """One gRPC channel. `addresses` are nodes of the same service (`host:port`, several only as
     numbers): the channel uses any of them and goes on to the next when one is lost.
 
-    `token` is asked before each call and stream, so it may be renewed.
+    `token` is asked before each call and stream, so it may be renewed. `patience_s` is how long a
+    call that is refused for a passing reason is tried again.
     """
 
-    def __init__(self, addresses: Sequence[str], token: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        addresses: Sequence[str],
+        token: Callable[[], str],
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         self.addresses = tuple(addresses)
+        self._patience_s = patience_s
         self._token = token
         self.channel = grpc.aio.insecure_channel(_target(addresses), options=_OPTIONS)
 
@@ -68,15 +74,14 @@ class Connection:
         method: Callable[..., Awaitable[Answer]],
         request: Any,
         timeout_s: float = CALL_TIMEOUT_S,
-        patience_s: float = PATIENCE_S,
     ) -> Answer:
         """Calls a unary `method`; raises `RefusedError`.
 
-        Tried again, with back-off and for `patience_s` at most, where the refusal is a passing one:
-        every command carries an id, and every question may be asked twice.
+        Tried again, with back-off and as long as there is patience, where the refusal is a passing
+        one: every command carries an id, and every question may be asked twice.
         """
         loop = asyncio.get_running_loop()
-        give_up_at = loop.time() + patience_s
+        give_up_at = loop.time() + self._patience_s
         back_off = BackOff()
         while True:
             try:
@@ -85,13 +90,19 @@ class Connection:
                 refusal = refused(error)
             wait_s = back_off.next_s()
             if not refusal.passing or loop.time() + wait_s > give_up_at:
-                raise refusal
+                raise self._plain(refusal)
             await asyncio.sleep(wait_s)
+
+    def _plain(self, refusal: RefusedError) -> RefusedError:
+        if refusal.reason != UNREACHABLE:
+            return refusal
+        where = " or ".join(self.addresses)
+        return RefusedError(UNREACHABLE, f"nobody answers at {where}", passing=True)
 
 
 def _target(addresses: Sequence[str]) -> str:
     if not addresses:
-        raise RefusedError("UNREACHABLE", "no address is known for this service")
+        raise RefusedError(UNREACHABLE, "no address is known for this service")
     if len(addresses) == 1:
         return addresses[0]
     hosts = [address.rpartition(":")[0].strip("[]") for address in addresses]

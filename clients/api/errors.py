@@ -7,6 +7,9 @@ from google.rpc import error_details_pb2, status_pb2
 
 from shared.errors import CroupierError
 
+UNREACHABLE = "UNREACHABLE"
+"""Nobody answered, so there is no reason of the house's own."""
+
 _DETAILS = "grpc-status-details-bin"
 
 # Reasons that say "not now": the same command, sent again with the same id, may well succeed.
@@ -20,7 +23,7 @@ PASSING_REASONS = frozenset(
         "LOG_CONFLICT",
         "SHUFFLE_UNAVAILABLE",
         "SLOW_WATCHER",
-        "UNREACHABLE",
+        UNREACHABLE,
     }
 )
 _PASSING_CODES = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED})
@@ -56,9 +59,9 @@ def refused(error: grpc.aio.AioRpcError) -> RefusedError:
             if found is not None:
                 return found
     if code in _PASSING_CODES:
-        return RefusedError("UNREACHABLE", message, passing=True)
+        return RefusedError(UNREACHABLE, message, passing=True)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
-        return RefusedError("UNREACHABLE", "no answer in time", passing=True)
+        return RefusedError(UNREACHABLE, "no answer in time", passing=True)
     return RefusedError(code.name, message)
 
 

@@ -17,7 +17,7 @@ import jwt
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from clients.api.connection import Connection
+from clients.api.connection import PATIENCE_S, Connection
 from clients.api.errors import RefusedError
 
 HOUSE_FILE = Path(".croupier") / "house.json"
@@ -49,7 +49,9 @@ class House:
     token: str = field(default="", repr=False)
     folder: Path | None = None
 
-    def connect(self, service: str, identity: Identity) -> Connection:
+    def connect(
+        self, service: str, identity: Identity, patience_s: float = PATIENCE_S
+    ) -> Connection:
         """A connection to `table`, `wallet` or `audit`.
 
         A given token says by itself who is calling; only the development key can speak for anybody.
@@ -57,7 +59,7 @@ class House:
         addresses = self.addresses.get(service, ())
         if not addresses:
             raise RefusedError("UNREACHABLE", f"no address of the {service} service is known")
-        return Connection(addresses, self._source_of_tokens(identity))
+        return Connection(addresses, self._source_of_tokens(identity), patience_s)
 
     def may_be_anybody(self) -> bool:
         """Whether the development key is here, so that any identity can be taken on."""

@@ -153,7 +153,7 @@ def _ask(
     shell: Shell, who: Identity, question: Callable[[WalletClient], Awaitable[Answer]]
 ) -> Answer:
     async def ask() -> Answer:
-        async with shell.house.connect("wallet", who) as connection:
+        async with shell.connect("wallet", who) as connection:
             return await question(WalletClient(connection))
 
     return shell.run(ask())

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from clients.cli import account, audit, hand, play, shown_card, tables, token
-from clients.cli.shell import Shell, say_refusal
+from clients.cli.shell import Shell, console, say_refusal
 from shared.errors import CroupierError
 
 app = typer.Typer(
@@ -76,7 +75,7 @@ def run_app(called: Callable[[], object] = app) -> None:
     try:
         called()
     except CroupierError as refusal:
-        say_refusal(Console(stderr=True, highlight=False), refusal)
+        say_refusal(console(stderr=True), refusal)
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

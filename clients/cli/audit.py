@@ -74,7 +74,7 @@ def replay_hand(context: typer.Context, hand: HandId, as_json: Json = False) -> 
     shell = shell_of(context)
 
     async def ask() -> pb.ReplayHandResponse:
-        async with shell.house.connect("audit", shell.staff("auditor")) as connection:
+        async with shell.connect("audit", shell.staff("auditor")) as connection:
             return await AuditClient(connection).replay(hand)
 
     answer = shell.run(ask())
@@ -107,40 +107,47 @@ def verify(
 
 
 def replay_lines(answer: pb.ReplayHandResponse) -> Sequence[RenderableType]:
-    """The replay for people: one step after another, sights where they change."""
+    """The replay for people: one step after another, and what is seen wherever that changes."""
     hand = answer.hand
     heading = f"[bold]{hand.hand_id}[/]  {hand.game} hand {hand.number} at {hand.table_id}"
     result = "[yellow]void[/]" if hand.voided else f"[bold]{hand.result}[/]"
-    lines: list[RenderableType] = [
-        Text.from_markup(f"{heading}: {result}"),
-        Text.from_markup(f"[dim]shoe {hand.shoe_id}, sealed as {answer.shoe_root.hex()}[/]"),
-        Text(""),
-    ]
-    began = answer.steps[0].recorded_at.ToDatetime() if answer.steps else datetime.now(UTC)
+    grid = Table(box=None, show_header=False, pad_edge=False)
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(justify="right", style="dim", no_wrap=True)
+    grid.add_column(no_wrap=True)
+    grid.add_column()
     seen: dict[str, dict[str, str]] = {}
     for step in answer.steps:
-        after_s = (step.recorded_at.ToDatetime() - began.replace(tzinfo=None)).total_seconds()
+        began = answer.steps[0].recorded_at.ToDatetime()
+        after_s = (step.recorded_at.ToDatetime() - began).total_seconds()
         mark = "[dim]·[/]" if step.derived else "[bold cyan]▸[/]"
-        lines.append(
-            Text.from_markup(
-                f"[dim]{step.version:>6} {after_s:>+9.3f} s[/] {mark} "
-                f"[bold]{step.type}[/]  {escape(step.text)}"
-            )
+        grid.add_row(
+            f"{step.stream.partition('/')[0]} {step.version}",
+            f"{after_s:+.3f} s",
+            f"{mark} [bold]{step.type}[/]",
+            escape(step.text),
         )
+        changed: dict[tuple[tuple[str, str], ...], list[str]] = {}
         for sight in step.sights:
             cards = dict(sight.cards)
             if cards and cards != seen.get(sight.party):
-                lines.append(_sight_line(sight.party, cards))
+                changed.setdefault(tuple(sorted(cards.items())), []).append(sight.party)
             seen[sight.party] = cards
-    return lines
+        for held, parties in changed.items():
+            grid.add_row("", "", "", _sight(parties, held))
+    return [
+        Text.from_markup(f"{heading}: {result}"),
+        Text.from_markup(f"[dim]shoe {hand.shoe_id}, sealed as {answer.shoe_root.hex()}[/]"),
+        Text(""),
+        grid,
+    ]
 
 
-def _sight_line(party: str, cards: dict[str, str]) -> Text:
-    line = Text(" " * 21)
-    line.append(f"{party} sees ", style="dim")
-    for name, held in sorted(cards.items()):
-        line.append(f" {name} ", style="dim")
-        line.append_text(cards_text(held.split()))
+def _sight(parties: Sequence[str], held: Sequence[tuple[str, str]]) -> Text:
+    line = Text(f"{', '.join(parties)} ", style="dim").append("see" if parties[1:] else "sees")
+    for name, cards in held:
+        line.append(f"  {name} ")
+        line.append_text(cards_text(cards.split()))
     return line
 
 
@@ -156,15 +163,15 @@ async def _find(
     who = shell.staff("auditor")
     if who.role != "auditor" and table and not (player or game or since or until):
         # Players see the hands of a table without the audit.
-        async with shell.house.connect("table", who) as connection:
+        async with shell.connect("table", who) as connection:
             return await TableClient(connection).hands(table, limit)
-    async with shell.house.connect("audit", who) as connection:
+    async with shell.connect("audit", who) as connection:
         return await AuditClient(connection).hands(table, player, game, since, until, limit)
 
 
 def _verify_one(shell: Shell, hand_id: str, as_json: bool) -> bool:
     async def ask() -> pb.VerifyHandResponse:
-        async with shell.house.connect("audit", shell.staff("auditor")) as connection:
+        async with shell.connect("audit", shell.staff("auditor")) as connection:
             return await AuditClient(connection).verify(hand_id)
 
     answer = shell.run(ask())

@@ -17,6 +17,7 @@ from google.protobuf.message import Message
 from rich.console import Console
 from rich.markup import escape
 
+from clients.api.connection import Connection
 from clients.api.errors import RefusedError
 from clients.api.house import (
     House,
@@ -31,7 +32,10 @@ from shared.errors import CroupierError
 from shared.events import to_json
 
 Result = TypeVar("Result")
+PATIENCE_S = 3.0
+
 _ME_FILE = "me.json"
+_WIDE = 200
 
 
 @dataclass(slots=True)
@@ -41,8 +45,8 @@ class Shell:
     address: str = ""
     token: str = ""
     house_file: Path | None = None
-    out: Console = field(default_factory=lambda: Console(highlight=False))
-    err: Console = field(default_factory=lambda: Console(stderr=True, highlight=False))
+    out: Console = field(default_factory=lambda: console(stderr=False))
+    err: Console = field(default_factory=lambda: console(stderr=True))
     _house: House | None = None
 
     @property
@@ -51,6 +55,10 @@ class Shell:
         if self._house is None:
             self._house = find_house(self.house_file, self.address, self.token)
         return self._house
+
+    def connect(self, service: str, who: Identity) -> Connection:
+        """A connection for one command: a person waits a little, not long."""
+        return self.house.connect(service, who, PATIENCE_S)
 
     def player(self) -> Identity:
         """The person at this keyboard as a player: who the token says, else a player made once and
@@ -86,6 +94,12 @@ def shell_of(context: typer.Context) -> Shell:
     found = context.find_object(Shell)
     assert found is not None
     return found
+
+
+def console(stderr: bool) -> Console:
+    """Standard output or error; lines are not broken where no terminal shows them."""
+    there = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, highlight=False, width=None if there.isatty() else _WIDE)
 
 
 def say_refusal(console: Console, refusal: CroupierError) -> None:

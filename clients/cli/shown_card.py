@@ -106,7 +106,7 @@ def of_answer(answer: pb.GetHandResponse) -> Sealed:
 
 
 async def _of_hand(shell: Shell, hand_id: str) -> Sealed:
-    async with shell.house.connect("table", shell.player()) as connection:
+    async with shell.connect("table", shell.player()) as connection:
         return of_answer(await TableClient(connection).hand(hand_id))
 
 

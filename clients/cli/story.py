@@ -124,14 +124,6 @@ def _shoe_ready(event: e.ShoeReady, names: Names) -> str:
     return f"The shoe is sealed ({event.size} cards, root {event.root.hex()[:8]}…; {whose})."
 
 
-def _settled(event: e.HandSettled, names: Names) -> str:
-    staked, returned, said = own_lines(event, names.me)
-    if not said:
-        return f"Result: {event.result}."
-    gain = write_minor(returned - staked, sign=True)
-    return f"Result: {event.result}. You: {', '.join(said)} ({gain})."
-
-
 def _commission(event: e.CommissionTaken, names: Names) -> str:
     if event.player != names.me or not event.owed:
         return ""
@@ -181,7 +173,6 @@ _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     "decision_defaulted": lambda event, names: (
         f"The clock decides for box {event.box}: {event.action}."
     ),
-    "hand_settled": _settled,
     "hand_voided": lambda event, names: (
         f"The hand is void ({event.why.replace('_', ' ').lower()}): all stakes go back."
     ),

@@ -44,7 +44,7 @@ def list_tables(
     shell = shell_of(context)
 
     async def find() -> list[pb.TableSummary]:
-        async with shell.house.connect("table", shell.player()) as connection:
+        async with shell.connect("table", shell.player()) as connection:
             return await TableClient(connection).tables(game)
 
     tables = shell.run(find())
@@ -127,7 +127,7 @@ def close_table(
     shell = shell_of(context)
 
     async def close() -> None:
-        async with shell.house.connect("table", shell.staff("operator")) as connection:
+        async with shell.connect("table", shell.staff("operator")) as connection:
             await TableClient(connection).close_table(table, note)
 
     shell.run(close())
@@ -144,7 +144,7 @@ async def _open(
     clocks: events_pb2.Clocks,
     seats: int,
 ) -> pb.TableSummary:
-    async with shell.house.connect("table", shell.staff("operator")) as connection:
+    async with shell.connect("table", shell.staff("operator")) as connection:
         client = TableClient(connection)
         if not table_id:
             taken = {table.table_id for table in await client.tables()}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from croupier.table.v1 import table_pb2 as pb
 from croupier.type.v1.money_pb2 import Money
 
+from clients.api.back_off import BackOff
 from clients.api.errors import RefusedError
 from clients.api.house import Identity
 from clients.api.table import TableClient
@@ -13,6 +16,7 @@ from clients.cli.amounts import write_money
 from clients.cli.shell import Shell
 
 PLAY_MONEY_MINOR = 1_000_000
+CHIPS_BACK_TIMEOUT_S = 3.0
 _CURRENCY = "CHF"
 
 
@@ -38,7 +42,7 @@ async def find_table(shell: Shell, client: TableClient, game: str, wanted: str) 
         raise RefusedError("TABLE_NOT_FOUND", f"no {game} table has a free seat")
     taken = {table.table_id for table in tables}
     table_id = next(name for n in range(1, 10_000) if (name := f"{game}-{n}") not in taken)
-    async with shell.house.connect("table", shell.staff("operator")) as connection:
+    async with shell.connect("table", shell.staff("operator")) as connection:
         opened = await TableClient(connection).open_table(table_id, game, _CURRENCY)
     shell.err.print(f"No {game} table had a free seat: opened [bold]{table_id}[/].")
     return opened
@@ -49,7 +53,7 @@ async def see_to_money(shell: Shell, who: Identity, currency: str, needed_minor:
 
     Next to a house of one's own an account that cannot pay gets play money.
     """
-    async with shell.house.connect("wallet", who) as connection:
+    async with shell.connect("wallet", who) as connection:
         wallet = WalletClient(connection)
         try:
             account = await wallet.account()
@@ -66,14 +70,24 @@ async def see_to_money(shell: Shell, who: Identity, currency: str, needed_minor:
     return min(balance, needed_minor)
 
 
-async def balance_of(shell: Shell, who: Identity) -> str:
-    """What is on the account now."""
-    async with shell.house.connect("wallet", who) as connection:
-        return write_money((await WalletClient(connection).account()).balance)
+async def balance_after(shell: Shell, who: Identity, table_id: str) -> str:
+    """What is on the account once the chips from the table are back on it; the wallet follows the
+    table by a moment."""
+    loop = asyncio.get_running_loop()
+    give_up_at = loop.time() + CHIPS_BACK_TIMEOUT_S
+    back_off = BackOff()
+    async with shell.connect("wallet", who) as connection:
+        wallet = WalletClient(connection)
+        while True:
+            account = await wallet.account()
+            away = any(chips.table_id == table_id for chips in account.at_tables)
+            if not away or loop.time() > give_up_at:
+                return write_money(account.balance)
+            await asyncio.sleep(back_off.next_s())
 
 
 async def _give_play_money(shell: Shell, who: Identity, currency: str) -> int:
-    async with shell.house.connect("wallet", shell.staff("operator")) as connection:
+    async with shell.connect("wallet", shell.staff("operator")) as connection:
         money = Money(currency=currency, minor_units=PLAY_MONEY_MINOR)
         answer = await WalletClient(connection).deposit(who.subject, money, "play-money")
     shell.err.print(f"The house gives you {write_money(money)} of play money.")

@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from croupier.table.v1 import table_pb2 as pb
-from rich.align import Align
 from rich.box import HEAVY, ROUNDED
 from rich.console import Group, RenderableType
 from rich.panel import Panel
@@ -137,7 +136,7 @@ def _purse(sight: Sight) -> Text:
     return text.append(" ")
 
 
-def farewell(hands: int, gain_minor: int, balance: str, last_hand: str) -> RenderableType:
+def farewell(hands: int, gain_minor: int, balance: str, last_hand: str) -> Text:
     """Said when somebody has left."""
     text = Text.assemble(
         f"You played {hands} hand{'' if hands == 1 else 's'}: ",
@@ -146,4 +145,4 @@ def farewell(hands: int, gain_minor: int, balance: str, last_hand: str) -> Rende
     )
     if last_hand:
         text.append(f"\nCheck your last hand yourself: croupier verify {last_hand}", style="dim")
-    return Align.left(text)
+    return text

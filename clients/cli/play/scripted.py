@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 
 from croupier.table.v1.table_pb2 import Command
 from rich.markup import escape
@@ -13,11 +14,11 @@ from clients.cli.play.keyboard import END_OF_INPUT
 from clients.cli.play.visit import Visit
 from clients.cli.play.words import NotNowError, NotUnderstoodError
 from clients.cli.shell import Shell
-from clients.cli.story import clauses_line, result_line
 
 PATIENCE_S = 120.0
 """How long a line waits until it can be done."""
 
+_CUT = re.compile(r"cut (\d{1,5})")
 _GOODBYE = frozenset({"leave", "quit", "exit"})
 
 
@@ -30,6 +31,7 @@ class Scripted:
         self._lines = lines
         self._failed = False
         self._done_with = ""
+        self._cut_place = 0
         self._happened = asyncio.Event()
 
     async def run(self) -> bool:
@@ -49,7 +51,10 @@ class Scripted:
             if not line or line.startswith("#"):
                 continue
             self._shell.out.print(f"> {escape(line)}", style="dim")
-            await self._carry_out(line)
+            if (cut := _CUT.fullmatch(line)) is not None:
+                self._cut_place = int(cut[1])
+            else:
+                await self._carry_out(line)
             if following.done():
                 await following
         if not self._visit.over:
@@ -92,6 +97,12 @@ class Scripted:
         except (RefusedError, UnansweredError) as refusal:
             self._complain(str(refusal))
 
+    def _cut(self) -> Command | None:
+        """`cut 100` holds for every cut that will be offered; without it the dealer cuts."""
+        if not self._visit.sight().options("cut_shoe"):
+            return None
+        return commands.cut_shoe(self._cut_place)
+
     async def _until_over(self) -> None:
         while not self._visit.over:
             self._happened.clear()
@@ -100,24 +111,15 @@ class Scripted:
     async def _follow(self) -> None:
         visit = self._visit
         while not visit.over:
-            chore = visit.chore()
+            chore = visit.chore() or self._cut()
             if chore is not None:
                 await self._execute(chore)
             update = await visit.seat.next_update()
-            for sentence in visit.take(update):
-                self._shell.out.print(escape(sentence))
-            for event in update.events:
-                if event.HasField("hand_settled"):
-                    self._explain()
+            for told in visit.take(update):
+                self._shell.out.print(escape(told.sentence), soft_wrap=True)
+                if told.why:
+                    self._shell.out.print(escape(told.why), style="dim", soft_wrap=True)
             self._happened.set()
-
-    def _explain(self) -> None:
-        table = self._visit.seat.table
-        if table.HasField("last_result"):
-            line = result_line(table.table.game, table.last_result, table.last_hands)
-            self._shell.out.print(
-                f"{escape(line.capitalize())} ({clauses_line(table.last_result)})"
-            )
 
     def _complain(self, message: str) -> None:
         self._failed = True

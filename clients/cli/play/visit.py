@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass
 
-from croupier.table.v1.table_pb2 import Command, Update
+from croupier.table.v1.table_pb2 import Command, TableEvent, Update
 
 from clients.api import commands
 from clients.api.seat import Seat
 from clients.api.sight import Sight
+from clients.cli.amounts import write_minor
 from clients.cli.names import Names
 from clients.cli.play.words import command_of
-from clients.cli.story import own_lines, tell
+from clients.cli.story import clauses_line, own_lines, result_line, tell
 
 MOST_SENTENCES = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A sentence, and the clauses behind it where it is a result."""
+
+    sentence: str
+    why: str = ""
 
 
 class Visit:
@@ -31,10 +41,14 @@ class Visit:
         self._buy_in_minor = buy_in_minor
         self._bought = False
 
-    def take(self, update: Update) -> list[str]:
-        """What an update says, in sentences."""
+    def take(self, update: Update) -> list[Told]:
+        """What an update says."""
         me = self.seat.player
-        told = [sentence for event in update.events if (sentence := tell(event, self.names))]
+        told = [
+            Told(sentence, clauses_line(event.hand_settled))
+            for event in update.events
+            if (sentence := self._tell(event, update))
+        ]
         for event in update.events:
             if event.HasField("hand_settled"):
                 staked, returned, said = own_lines(event.hand_settled, me)
@@ -50,8 +64,18 @@ class Visit:
                 self.over = True
         if not self.seat.seated and not update.previous:
             self.over = True  # It happened while the stream was down, and a snapshot came instead.
-        self.story.extend(told)
+        self.story.extend(one.sentence for one in told)
         return told
+
+    def _tell(self, event: TableEvent, update: Update) -> str:
+        if not event.HasField("hand_settled"):
+            return tell(event, self.names)
+        game, hands = update.table.table.game, update.table.last_hands
+        staked, returned, said = own_lines(event.hand_settled, self.seat.player)
+        result = result_line(game, event.hand_settled, hands).capitalize() + "."
+        if not said:
+            return result
+        return f"{result} You: {', '.join(said)} ({write_minor(returned - staked, sign=True)})."
 
     def chore(self) -> Command | None:
         """The first chips: bought without being asked, as soon as that may be."""
