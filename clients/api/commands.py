@@ -11,11 +11,14 @@ from croupier.table.v1.table_pb2 import (
     BuyChips,
     CashOut,
     Command,
+    ConfirmIncident,
     CutShoe,
     Decide,
     DoneBetting,
     JoinTable,
     LeaveTable,
+    ObjectToJoin,
+    Penalise,
     PlaceBet,
     PledgeSeed,
     ReportIncident,
@@ -112,11 +115,29 @@ def decide(
     )
 
 
+def object_to_join(player: str) -> Command:
+    """At a table between players: one does not want this one there (TAB-10)."""
+    return Command(command_id=_id(), object_to_join=ObjectToJoin(player=player))
+
+
 def report_incident(incident: str, position: int = 0, note: str = "") -> Command:
     """Dealers and the pit: something went wrong at the table (TAB-08)."""
     return Command(
         command_id=_id(),
         report_incident=ReportIncident(incident=incident, position=position, note=note),
+    )
+
+
+def confirm_incident() -> Command:
+    """The pit confirms what a dealer reported."""
+    return Command(command_id=_id(), confirm_incident=ConfirmIncident())
+
+
+def penalise(player: str, penalty: str, amount: Money | None = None, note: str = "") -> Command:
+    """The pit: `warning`, `fine` (of an amount) or `removal` (DRW-15)."""
+    return Command(
+        command_id=_id(),
+        penalise=Penalise(player=player, penalty=penalty, amount=amount, note=note),
     )
 
 

@@ -60,6 +60,8 @@ def legal(sight: Sight, option: Option, random: Random) -> Command:
             return commands.done_betting()
         case "cut_shoe":
             return commands.cut_shoe(random.choice((0, amount.minor_units)))
+        case "object_to_join":
+            return commands.object_to_join(option.word)
         case "decide":
             return _decision(sight, option, random)
     raise ValueError(f"no such command: {option.command!r}")

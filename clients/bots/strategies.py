@@ -138,16 +138,12 @@ class DrawPoker(OneBox):
     """Bets a good pair or better, calls with a pair, draws to what it has."""
 
     def __init__(self, random: Random) -> None:
-        super().__init__("ante", random)
-
-    def bet(self, sight: Sight) -> Command | None:
-        if sight.staked():
-            return None
-        offered = sight.options("place_bet")
-        return sight.bet(offered[0], offered[0].minimum) if offered else None
+        super().__init__("entry", random)
 
     def decide(self, sight: Sight, due: Sequence[Option]) -> Command | None:
         by_word = {option.word: option for option in due}
+        if "keep" in by_word:  # A card was exposed by mistake: it is his choice (TAB-08).
+            return commands.decide(due[0].box, "keep")
         box = due[0].box
         placed = sight.placed_cards(f"box{box}")
         cards = [card for _, card in placed]

@@ -124,6 +124,13 @@ def _shoe_ready(event: e.ShoeReady, names: Names) -> str:
     return f"The shoe is sealed ({event.size} cards, root {event.root.hex()[:8]}…; {whose})."
 
 
+def _betting_opened(event: e.BettingOpened, names: Names) -> str:
+    if not event.entry_amount:
+        return f"Hand {event.number}: place your bets."
+    pot = f", the pot waits with {write_minor(event.carried_pot)}" if event.carried_pot else ""
+    return f"Hand {event.number}: {write_minor(event.entry_amount)} to be dealt in{pot}."
+
+
 def _commission(event: e.CommissionTaken, names: Names) -> str:
     if event.player != names.me or not event.owed:
         return ""
@@ -142,6 +149,16 @@ _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     "table_closed": lambda event, names: "The table is closed.",
     "clock_expired": lambda event, names: "The clock has run out.",
     "deadline_moved": lambda event, names: "The house was away: the clock was moved on.",
+    "consent_asked": lambda event, names: (
+        f"{names.does(event.player, 'ask')} to join; silence is consent."
+    ),
+    "join_objected": lambda event, names: (
+        f"{names.does(event.by, 'object')} to {names.of(event.player)} joining."
+    ),
+    "join_failed": lambda event, names: (
+        f"{names.does(event.player, 'do', 'does')} not join "
+        f"({event.why.replace('_', ' ').lower()})."
+    ),
     "player_joined": lambda event, names: names.does(event.player, "sit") + " down.",
     "player_left": lambda event, names: names.does(event.player, "leave") + " the table.",
     "chips_arrived": _chips,
@@ -152,7 +169,13 @@ _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     "cut_left_to_dealer": lambda event, names: "The dealer cuts.",
     "shoe_ready": _shoe_ready,
     "shoe_finished": lambda event, names: f"The shoe is over ({event.why.replace('_', ' ')}).",
-    "betting_opened": lambda event, names: f"Hand {event.number}: place your bets.",
+    "betting_opened": _betting_opened,
+    "window_passed": lambda event, names: "Nobody enters; the pot waits.",
+    "pot_paid": lambda event, names: (
+        "The pot is paid: "
+        + ", ".join(f"{names.of(one.player)} {write_minor(one.amount)}" for one in event.shares)
+        + f" ({event.why.replace('_', ' ')})."
+    ),
     "bet_placed": lambda event, names: (
         f"{names.does(event.player, 'stake')} {write_minor(event.stake)} "
         f"on {event.wager}, box {event.box}."
@@ -175,6 +198,15 @@ _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     ),
     "hand_voided": lambda event, names: (
         f"The hand is void ({event.why.replace('_', ' ').lower()}): all stakes go back."
+    ),
+    "hand_redealt": lambda event, names: (
+        f"The hand is dealt again ({event.why.replace('_', ' ').lower()}): antes stay."
+    ),
+    "penalty_given": lambda event, names: (
+        f"The pit: {event.penalty} for {names.of(event.player)}. {event.note}".strip()
+    ),
+    "fine_taken": lambda event, names: (
+        f"{names.does(event.player, 'pay')} a fine of {write_minor(event.amount)}."
     ),
     "commission_taken": _commission,
     "incident_reported": lambda event, names: (

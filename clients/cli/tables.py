@@ -13,7 +13,8 @@ from rich.table import Table
 
 from clients.api.errors import RefusedError
 from clients.api.table import TableClient
-from clients.cli.shell import Shell, shell_of
+from clients.cli.amounts import AmountError, parse_minor, write_minor
+from clients.cli.shell import shell_of
 from shared.events import to_json
 
 PHASES = {
@@ -75,10 +76,10 @@ def list_tables(
 
 def limits(table: pb.TableSummary) -> str:
     """`5.00 – 1 000.00 CHF`, as far as the table has limits."""
-    from clients.cli.amounts import write_minor
-
     rules: dict[str, Any] = json.loads(table.rules_json or "{}")
     least, most = rules.get("min"), rules.get("max")
+    if table.ante:
+        return f"ante {write_minor(table.ante)} {table.currency}"
     if least is None and most is None:
         return f"none ({table.currency})"
     low = write_minor(least) if least is not None else ""
@@ -102,15 +103,35 @@ def open_table(
         list[str] | None, typer.Option("--clock", help=f"KEY=MS, of {', '.join(_CLOCKS)}.")
     ] = None,
     seats: Annotated[int, typer.Option(help="0: as many as the game has boxes.")] = 0,
+    ante: Annotated[str, typer.Option(help="Draw poker: what everyone puts in.")] = "",
+    open_joining: Annotated[
+        bool, typer.Option("--open-joining", help="Draw poker: joining needs no consent.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Open a table (operators). It is playable when its first shoe is ready."""
     shell = shell_of(context)
     rules = json.loads(rules_file.read_text()) if rules_file else {}
     rules |= dict(_setting(one) for one in rule or ())
-    opened = shell.run(
-        _open(shell, game, table, name, currency, rules, _clocks(clock or []), seats)
-    )
+    clocks = _clocks(clock or [])
+    ante_minor = _ante(ante)
+
+    async def open_it() -> pb.TableSummary:
+        async with shell.connect("table", shell.staff("operator")) as connection:
+            client = TableClient(connection)
+            return await client.open_table(
+                table or await free_name(client, game),
+                game,
+                currency,
+                name=name,
+                rules_json=json.dumps(rules) if rules else "",
+                clocks=clocks,
+                seats=seats,
+                ante=ante_minor,
+                open_joining=open_joining,
+            )
+
+    opened = shell.run(open_it())
     if as_json:
         shell.print_json(opened)
     else:
@@ -134,32 +155,17 @@ def close_table(
     shell.out.print(f"[bold]{table}[/] closes after the running hand.")
 
 
-async def _open(
-    shell: Shell,
-    game: str,
-    table_id: str,
-    name: str,
-    currency: str,
-    rules: dict[str, Any],
-    clocks: events_pb2.Clocks,
-    seats: int,
-) -> pb.TableSummary:
-    async with shell.connect("table", shell.staff("operator")) as connection:
-        client = TableClient(connection)
-        if not table_id:
-            taken = {table.table_id for table in await client.tables()}
-            table_id = next(
-                name for number in range(1, 10_000) if (name := f"{game}-{number}") not in taken
-            )
-        return await client.open_table(
-            table_id,
-            game,
-            currency,
-            name=name,
-            rules_json=json.dumps(rules) if rules else "",
-            clocks=clocks,
-            seats=seats,
-        )
+async def free_name(client: TableClient, game: str) -> str:
+    """A table id that is not taken: the game's name and a number."""
+    taken = {table.table_id for table in await client.tables()}
+    return next(name for n in range(1, 10_000) if (name := f"{game}-{n}") not in taken)
+
+
+def _ante(written: str) -> int:
+    try:
+        return parse_minor(written) if written else 0
+    except AmountError as error:
+        raise RefusedError("BAD_AMOUNT", str(error), "ante") from error
 
 
 def _setting(written: str) -> tuple[str, Any]:

@@ -33,7 +33,7 @@ async def play_evening(
         table = await find_table(shell, client, game, table_id)
         chips_minor = await see_to_money(shell, who, table.currency, buy_in_minor)
         seat = await client.seat(table.table_id)
-        if not seat.seated:
+        if seat.sight().options("join"):
             await seat.execute(commands.join())
         visit = Visit(seat, Names(who.subject), chips_minor)
         try:

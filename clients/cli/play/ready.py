@@ -14,8 +14,10 @@ from clients.api.table import TableClient
 from clients.api.wallet import WalletClient
 from clients.cli.amounts import write_money
 from clients.cli.shell import Shell
+from clients.cli.tables import free_name
 
 PLAY_MONEY_MINOR = 1_000_000
+ANTE_MINOR = 500
 CHIPS_BACK_TIMEOUT_S = 3.0
 _CURRENCY = "CHF"
 
@@ -40,10 +42,10 @@ async def find_table(shell: Shell, client: TableClient, game: str, wanted: str) 
         return max(free, key=lambda table: (table.seated, table.hands_played))
     if not shell.house.may_be_anybody():
         raise RefusedError("TABLE_NOT_FOUND", f"no {game} table has a free seat")
-    taken = {table.table_id for table in tables}
-    table_id = next(name for n in range(1, 10_000) if (name := f"{game}-{n}") not in taken)
+    table_id = await free_name(client, game)
     async with shell.connect("table", shell.staff("operator")) as connection:
-        opened = await TableClient(connection).open_table(table_id, game, _CURRENCY)
+        ante = ANTE_MINOR if game == "draw_poker" else 0
+        opened = await TableClient(connection).open_table(table_id, game, _CURRENCY, ante=ante)
     shell.err.print(f"No {game} table had a free seat: opened [bold]{table_id}[/].")
     return opened
 

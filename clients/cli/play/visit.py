@@ -40,6 +40,7 @@ class Visit:
         """Whether the player has left, or the table is closed."""
         self._buy_in_minor = buy_in_minor
         self._bought = False
+        self._sat_down = seat.seated
 
     def take(self, update: Update) -> list[Told]:
         """What an update says."""
@@ -58,11 +59,15 @@ class Visit:
                     self.last_hand = event.hand_settled.hand_id
             elif event.HasField("commission_taken") and event.commission_taken.player == me:
                 self.gain_minor -= event.commission_taken.taken
-            elif event.HasField("table_closed") or (
-                event.HasField("player_left") and event.player_left.player == me
+            elif (
+                event.HasField("table_closed")
+                or (event.HasField("player_left") and event.player_left.player == me)
+                or (event.HasField("join_failed") and event.join_failed.player == me)
             ):
                 self.over = True
-        if not self.seat.seated and not update.previous:
+        if self.seat.seated:
+            self._sat_down = True
+        elif self._sat_down:
             self.over = True  # It happened while the stream was down, and a snapshot came instead.
         self.story.extend(one.sentence for one in told)
         return told

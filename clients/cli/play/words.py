@@ -171,7 +171,7 @@ def _bet(words: Sequence[str], sight: Sight) -> Command | None:
     return commands.place_bet(box, wager, sight.money(stake), blind)
 
 
-_WAGERS = ("player", "banker", "tie", "ante", "bonus", "stake")
+_WAGERS = ("player", "banker", "tie", "ante", "bonus", "stake", "entry")
 
 
 # ---- The rest
@@ -221,6 +221,14 @@ def _admit(words: Sequence[str], sight: Sight) -> Command:
     return commands.admit_bettor(option.box, words[0] if words else option.word)
 
 
+def _object(words: Sequence[str], sight: Sight) -> Command:
+    asking = [option.word for option in sight.options("object_to_join")]
+    named = [player for player in asking if words and player.startswith(words[0])]
+    if len(asking) > 1 and len(named) != 1:
+        raise NotUnderstoodError(f"to whom? {', '.join(asking)}")
+    return commands.object_to_join((named or asking)[0])
+
+
 _Make = Callable[[Sequence[str], Sight], Command]
 
 _VERBS: dict[str, tuple[str, _Make]] = {
@@ -234,6 +242,7 @@ _VERBS: dict[str, tuple[str, _Make]] = {
     "out": ("sit_out", _out),
     "in": ("sit_out", _in),
     "admit": ("admit_bettor", _admit),
+    "object": ("object_to_join", _object),
 }
 _SHOWN = (
     ("join", "join", "sit down"),
@@ -242,6 +251,7 @@ _SHOWN = (
     ("buy", "buy AMOUNT", "chips from your account"),
     ("cash", "cash [AMOUNT]", "chips back to it"),
     ("admit", "admit [PLAYER]", "let another bet on your box"),
+    ("object", "object [PLAYER]", "to somebody who wants to join"),
     ("leave", "leave", "after this hand, chips and all"),
 )
 
