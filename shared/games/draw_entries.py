@@ -23,8 +23,8 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
         raise RuleError("TOO_MANY_BOXES", f"the table has boxes 1 to {BOXES}", "box")
     if len({box.owner for box in setup.boxes}) < len(setup.boxes):
         raise RuleError("TOO_MANY_BOXES", "a player plays one box", "box")
-    for box in setup.boxes:
-        if entry_of(setup, box.number) > setup.stacks[box.owner]:
+    for box, entry in zip(setup.boxes, paid_in(setup), strict=True):
+        if entry > setup.stacks[box.owner]:
             raise RuleError(
                 "INSUFFICIENT_CHIPS", f"{box.owner} has {setup.stacks[box.owner]} chips", "stake"
             )
@@ -35,10 +35,11 @@ def half_pot(carried_pot: int) -> int:
     return (carried_pot + 1) // 2
 
 
-def entry_of(setup: Setup, box: int) -> int:
-    """What the box pays into the pot: its own entry, else the common one (DRW-01, DRW-10)."""
+def paid_in(setup: Setup) -> list[int]:
+    """What each box pays into the pot: its own entry, else the common one (DRW-01, DRW-10)."""
     common = setup.ante if setup.entry == "ante" else half_pot(setup.carried_pot)
-    return dict(setup.entries).get(box, common)
+    own = dict(setup.entries)
+    return [own.get(box.number, common) for box in setup.boxes]
 
 
 def entries(

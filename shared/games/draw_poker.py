@@ -13,7 +13,7 @@ from shared.errors import RuleError
 from shared.games import draw_betting as betting
 from shared.games.draw_betting import Round
 from shared.games.draw_entries import check_bets as check_bets
-from shared.games.draw_entries import entry_of
+from shared.games.draw_entries import paid_in
 from shared.games.draw_pots import Payout, showdown, uncontested
 from shared.games.draw_settings import Settings
 from shared.games.draw_settings import settings as settings
@@ -101,19 +101,21 @@ def start(settings: Settings, setup: Setup) -> Hand:
     """The hand once all have paid in; `first` is dealt first or, where nobody sits there, the next
     player on (DRW-03). Raises what `check_bets` raises."""
     check_bets(settings, setup)
-    order = sorted(setup.boxes, key=lambda box: (box.number < setup.first, box.number))
-    stacks = tuple(setup.stacks[box.owner] for box in order)
-    numbers = tuple(box.number for box in order)
+    # Boxes from the first dealt on, each with what it pays in.
+    order = list(zip(setup.boxes, paid_in(setup), strict=True))
+    order.sort(key=lambda entry: (entry[0].number < setup.first, entry[0].number))
+    numbers = tuple([box.number for box, _ in order])
+    stacks = tuple([setup.stacks[box.owner] for box, _ in order])
     seats = Seats(
         settings=settings,
         boxes=numbers,
-        players=tuple(box.owner for box in order),
+        players=tuple([box.owner for box, _ in order]),
         stacks=stacks,
         by_box=tuple(sorted(range(len(numbers)), key=numbers.__getitem__)),
         min_bet=settings.min_bet or setup.ante,
         carried_pot=setup.carried_pot,
     )
-    chips = tuple(stack - entry_of(setup, box) for stack, box in zip(stacks, numbers, strict=True))
+    chips = tuple([stack - paid for stack, (_, paid) in zip(stacks, order, strict=True)])
     live = (True,) * len(numbers)
     paid = betting.open_round(chips, live, 0, seats.min_bet, settings.side_pots)
     return Hand(seats, DEALING, paid, ((),) * len(numbers))
@@ -286,7 +288,7 @@ def staked(hand: Hand) -> Mapping[str, int]:
 
 def _put(hand: Hand) -> tuple[int, ...]:
     pairs = zip(hand.seats.stacks, hand.round.chips, strict=True)
-    return tuple(stack - chips for stack, chips in pairs)
+    return tuple([stack - chips for stack, chips in pairs])
 
 
 def _carry(hand: Hand, entry: str, clause: str) -> Hand:
@@ -332,8 +334,10 @@ def _over(hand: Hand, result: str, payout: Payout, next_entry: str | None, claus
     done = Done(
         result,
         tuple(
-            Line(seats.boxes[seat], seats.players[seat], WAGER, put[seat], won)
-            for seat, won in zip(seats.by_box, payout.won, strict=True)
+            [
+                Line(seats.boxes[seat], seats.players[seat], WAGER, put[seat], won)
+                for seat, won in zip(seats.by_box, payout.won, strict=True)
+            ]
         ),
         carried_pot=payout.carried,
         next_entry=next_entry,

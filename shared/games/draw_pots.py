@@ -38,13 +38,15 @@ class Rake:
 
     def of(self, amount: int, taken: int) -> int:
         """The rake of a pot of `amount` when the hand's other pots have already given `taken`."""
+        if not self.percent:
+            return 0
         rake = amount * self.percent.numerator // (100 * self.percent.denominator)
         return rake if self.cap is None else min(rake, self.cap - taken)
 
 
 def excess(put: Sequence[int], seat: int) -> int:
     """What the seat put in beyond what any other seat did: nobody matched it (DRW-11)."""
-    return max(0, put[seat] - max(other for at, other in enumerate(put) if at != seat))
+    return max(0, put[seat] - max([other for at, other in enumerate(put) if at != seat]))
 
 
 def pots(put: Sequence[int], live: Sequence[int], carried: int) -> list[Pot]:
@@ -53,15 +55,15 @@ def pots(put: Sequence[int], live: Sequence[int], carried: int) -> list[Pot]:
     The carried pot joins the lowest. What seats that folded put in beyond the highest is dead money
     and joins the highest.
     """
+    levels = sorted({put[seat] for seat in live})
     made: list[Pot] = []
-    below = 0
-    for level in sorted({put[seat] for seat in live}):
-        amount = sum(min(chips, level) - below for chips in put if chips > below)
-        made.append(Pot(amount, tuple(seat for seat in live if put[seat] >= level)))
-        below = level
-    made[0] = Pot(made[0].amount + carried, made[0].seats)
-    dead = sum(chips - below for chips in put if chips > below)
-    made[-1] = Pot(made[-1].amount + dead, made[-1].seats)
+    amount, below = carried, 0
+    for level in levels:
+        for chips in put:
+            if chips > below:
+                amount += (chips if level == levels[-1] else min(chips, level)) - below
+        made.append(Pot(amount, tuple([seat for seat in live if put[seat] >= level])))
+        amount, below = 0, level
     return made
 
 
@@ -82,8 +84,8 @@ def showdown(
     still_carried = taken = 0
     main_winners: tuple[int, ...] | None = None
     for pot in pots(matched, tuple(strengths), carried):
-        best = max(strengths[seat] for seat in pot.seats)
-        winners = tuple(seat for seat in pot.seats if strengths[seat] == best)
+        best = max([strengths[seat] for seat in pot.seats])
+        winners = tuple([seat for seat in pot.seats if strengths[seat] == best])
         if ties_carry and len(winners) > 1:
             still_carried += pot.amount
             winners = ()

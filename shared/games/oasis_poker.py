@@ -336,12 +336,14 @@ def _refuse_insurance(decision: Decision) -> None:
 def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Hand:
     """The hand once the box has decided and those still in play have paid; `INSUFFICIENT_CHIPS`
     where one cannot."""
-    chips = dict(hand.chips)
-    for share in box.shares:
-        if share.in_play and costs and share.player in chips:
-            chips[share.player] -= costs[share.player]
-            if chips[share.player] < 0:
-                raise RuleError("INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "do")
+    chips = hand.chips
+    if chips and costs:
+        chips = dict(chips)
+        for share in box.shares:
+            if share.in_play and share.player in chips:
+                chips[share.player] -= costs[share.player]
+                if chips[share.player] < 0:
+                    raise RuleError("INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "do")
     after = _with(hand.boxes, at, box)
     decided = Hand(
         hand.settings, hand.phase, after, chips, hand.dealer, hand.looked, hand.exchanging
@@ -361,17 +363,26 @@ def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Han
 
 def _last(hand: Hand) -> Hand:
     """All decisions are made: what must be turned up is, then the hand is settled."""
-    return _next(hand, REVEALING if _revealed(hand) else OVER, hand.boxes)
+    return _next(hand, REVEALING if _turned_up(hand) else OVER, hand.boxes)
+
+
+def _turned_up(hand: Hand) -> list[Playing]:
+    """The boxes that bet; of those that folded only what a bonus needs."""
+    return [
+        box
+        for box in hand.boxes
+        if box.word == _BET or (bonus_stands(box) and _bonus_may_pay(hand, box))
+    ]
 
 
 def _revealed(hand: Hand) -> tuple[Turn, ...]:
-    """The dealer's cards and the hands that bet; of a hand that folded only what a bonus needs."""
+    """The dealer's cards, if anybody bets against them, and the hands that are turned up."""
+    boxes = _turned_up(hand)
     turns: list[Turn] = []
-    if any(box.word == _BET for box in hand.boxes):
+    if any(box.word == _BET for box in boxes):
         turns += [Turn("dealer", cell.position, Face.UP) for cell in hand.dealer[: CARDS - 1]]
-    for box in hand.boxes:
-        if box.word == _BET or (bonus_stands(box) and _bonus_may_pay(hand, box)):
-            turns += _turns(box, Face.UP)
+    for box in boxes:
+        turns += _turns(box, Face.UP)
     return tuple(turns)
 
 
