@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -21,7 +22,7 @@ from services.wallet.orders import (
     Withdraw,
 )
 from shared.errors import CroupierError
-from shared.log import CommandKey, open_pool
+from shared.log import Append, Appended, CommandKey, append_on, open_pool
 from shared.money import Money
 from tests.integration.wallet.conftest import Ledger
 from tests.servers import Database
@@ -297,3 +298,65 @@ async def test_a_cashier_that_closes_answers_what_it_was_asked(
     await desks[0].close()
     assert all(task.done() for task in asked)
     assert [type(await task) for task in asked] == [AccountAnswer] * 5
+
+
+async def test_a_log_that_moved_in_spite_of_the_heads_makes_the_cashier_try_again(
+    desks: list[Cashier], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    async def first_misled(connection: Any, appends: Sequence[Append]) -> list[Appended]:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            appends = [replace(each, expected_version=7) for each in appends]
+        return await append_on(connection, appends)
+
+    monkeypatch.setattr(wallet_books, "append_on", first_misled)
+    assert isinstance(await desks[0].execute(command("ann", OpenAccount("EUR"))), AccountAnswer)
+    assert calls == 2
+    assert await ledger.events_of("ann") == ["AccountOpened"]
+
+
+async def test_who_waits_at_a_cashier_that_is_cancelled_hears_of_it(
+    desks: list[Cashier], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, never = asyncio.Event(), asyncio.Event()
+
+    async def take(*arguments: Any, **named: Any) -> Any:
+        reached.set()
+        await never.wait()
+
+    monkeypatch.setattr(cashier_module, "take", take)
+    served = asyncio.create_task(desks[0].execute(command("ann", OpenAccount("EUR"))))
+    await reached.wait()
+    queued = asyncio.create_task(desks[0].execute(command("bob", OpenAccount("EUR"))))
+    await asyncio.wait({queued}, timeout=0)
+    [runner] = [task for task in asyncio.all_tasks() if task.get_name() == "cashier"]
+    runner.cancel()
+    await asyncio.wait({served, queued, runner}, timeout=10)
+    assert served.cancelled()
+    assert queued.cancelled()
+
+
+async def test_a_command_whose_caller_left_in_the_middle_is_carried_out_all_the_same(
+    desks: list[Cashier], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reached, go_on = asyncio.Event(), asyncio.Event()
+    real = wallet_books.take
+
+    async def take(*arguments: Any, **named: Any) -> Any:
+        reached.set()
+        await go_on.wait()
+        return await real(*arguments, **named)
+
+    monkeypatch.setattr(cashier_module, "take", take)
+    asked = command("ann", OpenAccount("EUR"))
+    left = asyncio.create_task(desks[0].execute(asked))
+    await reached.wait()
+    left.cancel()
+    await asyncio.wait({left})
+    go_on.set()
+    await desks[0].close()
+    assert await ledger.balance("player/ann") == 0
+    assert isinstance(await desks[1].execute(asked), AccountAnswer)

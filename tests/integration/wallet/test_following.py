@@ -134,6 +134,26 @@ async def test_a_pot_waits_and_is_won_less_the_rake(
     await ledger.check()
 
 
+async def test_a_waiting_pot_goes_back_and_a_fine_is_the_houses(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    for player in ("ann", "bob"):
+        await service.player_with(player, 1_000)
+    await tables.open("d1", game="draw_poker")
+    for player in ("ann", "bob"):
+        await tables.buy_in("d1", player, 500)
+    await tables.settle("d1", "d1-7", ("ann", 20, 0), ("bob", 20, 0), pot_change=40)
+    shares = [table_events.PotShare(player=player, amount=20) for player in ("ann", "bob")]
+    await tables.write("d1", table_events.PotPaid(shares=shares, why="table_closed"))
+    await tables.write("d1", table_events.FineTaken(player="bob", amount=50))
+    await ledger.follow()
+    assert await ledger.balance("table-pot/d1") == 0
+    assert await ledger.balance("table/d1/ann") == 500
+    assert await ledger.balance("table/d1/bob") == 450
+    assert await ledger.balance("house/d1") == 50
+    await ledger.check()
+
+
 async def test_BAC_11_commission_is_taken_and_the_rest_cashed_out(
     service: Service, tables: Tables, ledger: Ledger
 ) -> None:

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 
 from deploy.program import free_port
 from services.wallet.main import serve
+from shared.bus.consumers import Consumers
 from shared.errors import CroupierError
 from shared.ops.settings import WalletSettings
 from shared.rpc.access import Role
@@ -19,12 +20,8 @@ from tests.servers import Database, Running
 from tests.services import PUBLIC_KEY
 
 
-async def test_it_serves_follows_and_drains(
-    database: Database, nats_server: Running, tables: Tables, ledger: Ledger
-) -> None:
-    stopping = asyncio.Event()
-    listen = f"127.0.0.1:{free_port()}"
-    settings = WalletSettings(
+def settings_for(database: Database, nats_server: Running, listen: str) -> WalletSettings:
+    return WalletSettings(
         node="w1",
         listen=listen,
         metrics_listen="127.0.0.1:0",
@@ -32,7 +29,14 @@ async def test_it_serves_follows_and_drains(
         database_dsn=SecretStr(database.dsn("croupier_wallet")),
         nats_url=SecretStr(nats_server.server.url),  # type: ignore[union-attr]
     )
-    serving = asyncio.create_task(serve(settings, stopping))
+
+
+async def test_it_serves_follows_and_drains(
+    database: Database, nats_server: Running, tables: Tables, ledger: Ledger
+) -> None:
+    stopping = asyncio.Event()
+    listen = f"127.0.0.1:{free_port()}"
+    serving = asyncio.create_task(serve(settings_for(database, nats_server, listen), stopping))
     async with grpc.aio.insecure_channel(listen) as channel:
         await asyncio.wait_for(channel.channel_ready(), 15)
         service = Service(channel)
@@ -53,3 +57,15 @@ async def test_it_serves_follows_and_drains(
             await Client(channel, Role.PLAYER, "ann").account()
         assert refused.value.reason in ("DRAINING", "LOG_UNAVAILABLE")
     await ledger.check()
+
+
+async def test_it_ends_when_it_cannot_follow_the_tables(
+    database: Database, nats_server: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def run(self: Consumers) -> None:
+        raise RuntimeError("no way to follow")
+
+    monkeypatch.setattr(Consumers, "run", run)
+    settings = settings_for(database, nats_server, f"127.0.0.1:{free_port()}")
+    with pytest.raises(RuntimeError, match="no way to follow"):
+        await asyncio.wait_for(serve(settings, asyncio.Event()), 15)

@@ -43,3 +43,8 @@ def line(player: str, stake: int, returned: int, wager: str = "player") -> table
     return table_events.SettledLine(
         box=1, player=player, wager=wager, stake=stake, returned=returned
     )
+
+
+def share(player: str, amount: int) -> table_events.PotShare:
+    """Part of a pot that is paid out."""
+    return table_events.PotShare(player=player, amount=amount)

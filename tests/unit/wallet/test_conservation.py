@@ -13,6 +13,7 @@ from services.wallet.table_events import (
     BuyIn,
     CashOut,
     Commission,
+    Fine,
     Instruction,
     Settlement,
     decide,
@@ -54,6 +55,7 @@ instructions = (
     st.builds(BuyIn, tables, players, amounts)
     | st.builds(CashOut, tables, players, amounts)
     | st.builds(Commission, tables, players, amounts)
+    | st.builds(Fine, tables, players, amounts)
     | st.builds(Settlement, tables, st.just("h"), nets, st.integers(-50, 50), st.integers(-5, 5))
     | st.builds(Settlement, tables, st.just("h"), nets, st.just(0), st.just(0))
     | st.builds(a_pool_hand, st.just("d1"), nets, st.integers(0, 5))

@@ -21,6 +21,7 @@ from services.wallet.domain import (
     posted,
     settle,
     take_commission,
+    take_fine,
     withdraw,
 )
 from shared.errors import CroupierError
@@ -254,6 +255,18 @@ def test_BAC_11_commission_is_never_more_than_the_chips_that_are_there(
     with pytest.raises(CroupierError) as refused:
         take_commission(SEATED, ID, BACCARAT, player, taken)
     assert refused.value.reason == reason
+
+
+def test_DRW_15_a_fine_comes_out_of_the_players_chips_and_is_the_houses() -> None:
+    transfer = take_fine(SEATED, ID, DRAW, "ann", 50)
+    assert legs(transfer) == {"table/d1/ann": -50, "house/d1": 50}
+    assert transfer.kind is TransferKind.FINE
+
+
+def test_DRW_15_a_fine_is_never_more_than_the_chips_that_are_there() -> None:
+    with pytest.raises(CroupierError) as refused:
+        take_fine(SEATED, ID, DRAW, "bob", 201)
+    assert refused.value.reason == "INSUFFICIENT_CHIPS"
 
 
 @pytest.mark.parametrize("player", ["a", "p_ABC-123", "x" * 64])

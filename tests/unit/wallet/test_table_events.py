@@ -14,6 +14,7 @@ from services.wallet.table_events import (
     BuyIn,
     CashOut,
     Commission,
+    Fine,
     Instruction,
     Settlement,
     TableOpening,
@@ -24,7 +25,7 @@ from services.wallet.table_events import (
 )
 from shared.errors import CroupierError
 from shared.events import EVENT_TYPES
-from tests.unit.wallet.given import line, raw, recorded
+from tests.unit.wallet.given import line, raw, recorded, share
 
 ID = UUID(int=7)
 TABLE = Table("b1", "EUR", "baccarat")
@@ -61,6 +62,11 @@ READINGS: list[tuple[Message, Instruction]] = [
         table_events.HandSettled(hand_id="d1-9", lines=[line("ann", 5, 0)], pot_change=4, rake=1),
         Settlement("b1", "d1-9", {"ann": -5}, 4, 1),
     ),
+    (table_events.FineTaken(player="ann", amount=70), Fine("b1", "ann", 70)),
+    (
+        table_events.PotPaid(shares=[share("ann", 30), share("bob", 20), share("ann", 1)]),
+        Settlement("b1", "", {"ann": 31, "bob": 20}, -51, 0),
+    ),
 ]
 
 
@@ -88,6 +94,9 @@ def test_the_table_is_the_stream_whatever_the_event_says() -> None:
         (table_events.ChipsRequested(amount=1), "BAD_REQUEST", "player"),
         (table_events.CashOutRequested(player="a/b", amount=1), "BAD_REQUEST", "player"),
         (table_events.CommissionTaken(taken=1), "BAD_REQUEST", "player"),
+        (table_events.FineTaken(amount=1), "BAD_REQUEST", "player"),
+        (table_events.PotPaid(shares=[share("", 1)]), "BAD_REQUEST", "player"),
+        (table_events.PotPaid(shares=[share("ann", -1)]), "BAD_AMOUNT", "shares"),
         (table_events.HandSettled(lines=[line("", 1, 1)]), "BAD_REQUEST", "player"),
         (table_events.HandSettled(lines=[line("ann", -1, 0)]), "BAD_AMOUNT", "lines"),
         (table_events.HandSettled(lines=[line("ann", 0, -1)]), "BAD_AMOUNT", "lines"),
@@ -112,6 +121,7 @@ def test_bytes_that_are_no_such_event() -> None:
         (CashOut("b1", "ann", 70), TransferKind.CASH_OUT),
         (Settlement("b1", "h", {"ann": -70}, 0, 0), TransferKind.SETTLEMENT),
         (Commission("b1", "ann", 70), TransferKind.COMMISSION),
+        (Fine("b1", "ann", 70), TransferKind.FINE),
     ],
 )
 def test_a_decision_touches_only_accounts_that_were_asked_for(
@@ -142,6 +152,7 @@ def test_a_buy_in_beyond_the_account_is_refused_and_no_error() -> None:
         CashOut("b2", "ann", 70),
         Settlement("b2", "h", {"ann": -70}, 0, 0),
         Commission("b2", "ann", 70),
+        Fine("b2", "ann", 70),
     ],
 )
 def test_a_table_that_was_never_opened_moves_no_money(instruction: Instruction) -> None:
