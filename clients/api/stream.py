@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 import grpc
 from croupier.table.v1 import table_pb2 as pb
@@ -140,7 +141,9 @@ class PlayStream:
     async def _run(self) -> None:
         while True:
             answered = False
-            call = self._stub.Play(self._requests(), metadata=self._connection.metadata())
+            call = self._stub.Play(metadata=self._connection.metadata())
+            # Not an iterator given to the call: gRPC would leave it waiting when the call is cut.
+            writing = asyncio.create_task(self._write(call), name="play-requests")
             try:
                 async for response in call:
                     if not answered:
@@ -153,6 +156,8 @@ class PlayStream:
             finally:
                 self.connected = False
                 call.cancel()
+                writing.cancel()
+                await asyncio.wait({writing})
             renewable = failure is not None and failure.reason == "TOKEN_EXPIRED" and answered
             if failure is not None and not failure.passing and not renewable:
                 self._fail(failure)
@@ -160,17 +165,19 @@ class PlayStream:
             self.reconnects += 1
             await asyncio.sleep(self._back_off.next_s())
 
-    async def _requests(self) -> AsyncIterator[pb.PlayRequest]:
+    async def _write(self, call: Any) -> None:
         """All that a new stream begins with, then what comes up while it lasts."""
-        self._outgoing = mine = deque(
+        self._outgoing = deque(
             [self._watch_request(table_id) for table_id in self._watchers]
             + [waiting.request for waiting in self._waiting.values()]
         )
-        while mine is self._outgoing:
-            while mine:
-                yield mine.popleft()
-            self._something_to_send.clear()
-            await self._something_to_send.wait()
+        # Why a call was cut is for its reader to tell.
+        with contextlib.suppress(grpc.aio.AioRpcError, asyncio.InvalidStateError):
+            while True:
+                while self._outgoing:
+                    await call.write(self._outgoing.popleft())
+                self._something_to_send.clear()
+                await self._something_to_send.wait()
 
     def _take(self, response: pb.PlayResponse) -> None:
         match response.WhichOneof("response"):
