@@ -1,4 +1,4 @@
-"""What each viewer sees: nobody another's hidden card, everybody what he may do, by the same checks."""
+"""What each viewer sees: nobody another's hidden card, each what he may do, by the same checks."""
 
 from __future__ import annotations
 
