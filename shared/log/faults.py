@@ -21,6 +21,10 @@ def is_infrastructure(error: BaseException) -> bool:
     if isinstance(error, asyncpg.PostgresError):
         state = error.sqlstate or ""
         return state[:2] in _CLASSES or state in _STATES
+    if isinstance(error, asyncpg.InternalClientError):
+        # What asyncpg says of an idle connection whose server said goodbye a moment ago. Its other
+        # internal errors are about values that it cannot read.
+        return str(error).startswith("cannot switch to state")
     if isinstance(error, asyncpg.InterfaceError):
         # `DataError` is about a value that does not fit its parameter.
         return not isinstance(error, asyncpg.DataError)

@@ -1,0 +1,56 @@
+"""Which errors are tried again, and which are about what was asked."""
+
+from __future__ import annotations
+
+import asyncpg
+import pytest
+
+from shared.errors import CroupierError
+from shared.log import LogDivergedError, LogUnavailableError, is_infrastructure
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(),
+        TimeoutError(),
+        ConnectionResetError(),
+        asyncpg.ConnectionDoesNotExistError(),
+        asyncpg.CannotConnectNowError(),
+        asyncpg.AdminShutdownError(),
+        asyncpg.DeadlockDetectedError(),
+        asyncpg.SerializationError(),
+        asyncpg.LockNotAvailableError(),
+        asyncpg.QueryCanceledError(),
+        asyncpg.TooManyConnectionsError(),
+        asyncpg.DiskFullError(),
+        asyncpg.ReadOnlySQLTransactionError(),
+        asyncpg.InterfaceError("connection is closed"),
+        asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is …"),
+        LogUnavailableError("away"),
+    ],
+    ids=repr,
+)
+def test_the_infrastructures_errors(error: Exception) -> None:
+    assert is_infrastructure(error)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ValueError(),
+        KeyError(),
+        AssertionError(),
+        asyncpg.DataError("invalid input for query argument $1"),
+        asyncpg.UniqueViolationError(),
+        asyncpg.CheckViolationError(),
+        asyncpg.NumericValueOutOfRangeError(),
+        asyncpg.UndefinedTableError(),
+        asyncpg.InternalClientError("no decoder for composite type element"),
+        CroupierError("INSUFFICIENT_FUNDS", "no"),
+        LogDivergedError("other"),
+    ],
+    ids=repr,
+)
+def test_errors_about_what_was_asked(error: Exception) -> None:
+    assert not is_infrastructure(error)
