@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.houses import HouseOnDisk
 from tests.servers import (
     Database,
     PostgresForTests,
@@ -88,6 +89,16 @@ def own_nats(own_folder: Path) -> Iterator[Running]:
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture
+def house() -> Iterator[HouseOnDisk]:
+    """A house that is still closed; closed again at the end, whatever the test did."""
+    folder = temporary_folder()
+    made = HouseOnDisk(folder)
+    yield made
+    made.run_now("down")
+    remove(folder)
 
 
 @pytest.fixture(autouse=True)

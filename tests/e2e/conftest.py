@@ -10,16 +10,6 @@ from tests.e2e.houses import HouseOnDisk
 from tests.servers import remove, temporary_folder
 
 
-@pytest.fixture
-def house() -> Iterator[HouseOnDisk]:
-    """A house that is still closed; closed again at the end, whatever the test did."""
-    folder = temporary_folder()
-    made = HouseOnDisk(folder)
-    yield made
-    made.run_now("down")
-    remove(folder)
-
-
 @pytest.fixture(scope="module")
 def open_house() -> Iterator[HouseOnDisk]:
     """An open house for the tests of one module together."""
