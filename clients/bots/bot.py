@@ -85,7 +85,9 @@ class Bot:
         return commands.buy_chips(sight.money(self._buy_in_minor))
 
     def _bets(self, sight: Sight) -> Command | None:
-        if not sight.options("done_betting") or not self._may_bet(sight.table):
+        if not sight.options("done_betting") or not sight.options("place_bet"):
+            return None
+        if not self._may_bet(sight.table):
             return None
         bet = self._strategy.bet(sight)
         if bet is not None:

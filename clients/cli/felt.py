@@ -113,10 +113,15 @@ def big_cards(
     return Group(*rows)
 
 
-def small_cards(table: pb.TableView, names: Names) -> RenderableType:
+def small_cards(
+    table: pb.TableView,
+    names: Names,
+    you: pb.PlayerView | None = None,
+    unturned: Collection[int] = (),
+) -> RenderableType:
     """The hands in lines."""
     game = table.table.game
-    hands, running = seen_hands(table)
+    hands, _ = seen_hands(table, you, unturned)
     grid = Table.grid(padding=(0, 2))
     cells = []
     for name, cards in hands:
@@ -129,7 +134,7 @@ def small_cards(table: pb.TableView, names: Names) -> RenderableType:
             grid.add_row(cell)
     if not cells:
         return Text("no cards yet", style="dim")
-    return grid if running else Group(grid)
+    return grid
 
 
 def boxes_table(table: pb.TableView, names: Names) -> RenderableType:
@@ -169,6 +174,17 @@ def players_line(table: pb.TableView, names: Names) -> Text:
         elif seat.sitting_out:
             line.append(" sits out", style="dim")
     return line or Text("nobody is seated", style="dim")
+
+
+def pot_line(table: pb.TableView) -> list[Text]:
+    """What lies in the middle of a table between players; nothing at the house's games."""
+    pot, carried = table.pot.minor_units, table.carried_pot.minor_units
+    if table.table.game != "draw_poker" or not pot + carried:
+        return []
+    line = Text.assemble("pot ", (write_minor(pot + carried), "bold yellow"))
+    if carried:
+        line.append(f" ({write_minor(carried)} carried over)", style="dim")
+    return [line]
 
 
 def clock_text(table: pb.TableView, now: datetime) -> Text:

@@ -6,7 +6,6 @@ import asyncio
 import signal
 
 from croupier.table.v1.table_pb2 import Command
-from rich.console import Group
 from rich.live import Live
 
 from clients.api import commands
@@ -14,13 +13,12 @@ from clients.api.errors import RefusedError, UnansweredError
 from clients.api.sight import Sight
 from clients.cli.advice import ADVICE
 from clients.cli.play.keyboard import END_OF_INPUT, Terminal
-from clients.cli.play.screen import screen
+from clients.cli.play.screen import Showing, fitting
 from clients.cli.play.visit import Visit
 from clients.cli.play.words import NotNowError, NotUnderstoodError
 from clients.cli.shell import Shell
 
 REFRESH_S = 0.25
-STORY_LINES = 4
 MOST_WIDTH = 110
 _GOODBYE = frozenset({"leave", "quit", "exit", "q"})
 _TOPICS = frozenset({"help", "rules", "?"})
@@ -99,27 +97,22 @@ class AtTerminal:
 
     def _show(self, live: Live, terminal: Terminal) -> None:
         visit = self._visit
-        size = self._shell.out.size
         unturned = self._turning.unturned
         if not unturned:
-            self._told = list(visit.story)[-STORY_LINES:]
-        live.update(
-            Group(
-                screen(
-                    visit.sight(),
-                    visit.names,
-                    visit.seat.now(),
-                    self._told,
-                    width=min(size.width, MOST_WIDTH),
-                    typed=terminal.editor.typed,
-                    note=self._note,
-                    topic=self._topic,
-                    connected=visit.seat.connected,
-                    unturned=unturned,
-                )
-            ),
-            refresh=True,
+            self._told = list(visit.story)
+        showing = Showing(
+            sight=visit.sight(),
+            names=visit.names,
+            now=visit.seat.now(),
+            story=self._told,
+            typed=terminal.editor.typed,
+            note=self._note,
+            topic=self._topic,
+            connected=visit.seat.connected,
+            unturned=tuple(unturned),
         )
+        console = self._shell.out
+        live.update(fitting(showing, console, min(console.width, MOST_WIDTH)), refresh=True)
 
     def _line(self, line: str | None) -> None:
         if line is END_OF_INPUT or line in _GOODBYE:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from croupier.table.v1 import table_pb2 as pb
 from rich.box import HEAVY, ROUNDED
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.panel import Panel
 from rich.rule import Rule
 from rich.table import Table
@@ -15,7 +16,15 @@ from rich.text import Text
 
 from clients.api.sight import Sight
 from clients.cli.amounts import write_minor, write_money
-from clients.cli.felt import big_cards, boxes_table, clock_text, phase_text, players_line
+from clients.cli.felt import (
+    big_cards,
+    boxes_table,
+    clock_text,
+    phase_text,
+    players_line,
+    pot_line,
+    small_cards,
+)
 from clients.cli.names import Names
 from clients.cli.play.words import possible
 from clients.cli.rules import RULES
@@ -28,48 +37,85 @@ _HELP = (
 )
 
 
-def screen(
-    sight: Sight,
-    names: Names,
-    now: datetime,
-    story: Sequence[str],
-    *,
-    width: int,
-    typed: str = "",
-    note: str = "",
-    topic: str = "",
-    connected: bool = True,
-    unturned: Collection[int] = (),
-) -> RenderableType:
-    """The whole screen. `story`: the newest sentences, oldest first; `note`: what the last line
-    typed led to; `topic`: `help` or `rules` where one was asked for; `unturned`: positions of cards
-    that are still to be turned on the screen, which the result waits for."""
-    table = sight.table
-    parts: list[RenderableType] = [
-        big_cards(table, sight.you, names, width - FRAME_MARGIN, unturned),
-        Text(""),
-        boxes_table(table, names),
-        Text(""),
-        players_line(table, names),
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """All that a screen shows. `story`: sentences, oldest first; `typed`: the line so far; `note`:
+    what the last line led to; `topic`: `help` or `rules` where one was asked for; `unturned`:
+    positions of cards that are still to be turned, which the result waits for."""
+
+    sight: Sight
+    names: Names
+    now: datetime
+    story: Sequence[str] = ()
+    typed: str = ""
+    note: str = ""
+    topic: str = ""
+    connected: bool = True
+    unturned: Collection[int] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """How much of it there is room for."""
+
+    pictures: bool
+    sentences: int
+    clauses: bool
+    gaps: bool
+
+
+ROOMS = (
+    Room(pictures=True, sentences=4, clauses=True, gaps=True),
+    Room(pictures=True, sentences=2, clauses=True, gaps=False),
+    Room(pictures=True, sentences=0, clauses=False, gaps=False),
+    Room(pictures=False, sentences=2, clauses=True, gaps=False),
+    Room(pictures=False, sentences=0, clauses=False, gaps=False),
+)
+
+
+def fitting(showing: Showing, console: Console, width: int) -> RenderableType:
+    """The fullest screen that the console has the height for, so that the prompt is always seen."""
+    for room in ROOMS:
+        picture = screen(showing, width, room)
+        if len(console.render_lines(picture)) <= console.height:
+            break
+    return picture
+
+
+def screen(showing: Showing, width: int, room: Room = ROOMS[0]) -> RenderableType:
+    """The table, what happened, what may be done, and the prompt."""
+    sight, names, table = showing.sight, showing.names, showing.sight.table
+    rule = Rule(style="grey35")
+    if room.pictures:
+        inside = width - FRAME_MARGIN
+        cards = big_cards(table, sight.you, names, inside, showing.unturned)
+    else:
+        cards = small_cards(table, names, sight.you, showing.unturned)
+    blocks: list[list[RenderableType]] = [
+        [cards],
+        [boxes_table(table, names)],
+        [players_line(table, names), *pot_line(table)],
     ]
-    if not table.hands and table.HasField("last_result") and not unturned:
-        parts += [Text(""), last_result(table, names)]
-    parts += [
-        Rule(style="grey35"),
-        *(Text(line, style="dim") for line in story),
-    ]
-    if topic == "rules":
+    if not table.hands and table.HasField("last_result") and not showing.unturned:
+        blocks.append([last_result(table, names, room.clauses)])
+    parts = blocks[0]
+    for block in blocks[1:]:
+        parts += [Text(""), *block] if room.gaps else block
+    story = list(showing.story)[-room.sentences :] if room.sentences else []
+    if story:
+        parts += [rule, *(Text(line, style="dim") for line in story)]
+    if showing.topic == "rules":
         parts += [Rule("rules in short", style="grey35"), Text(RULES.get(sight.game, ""))]
     parts += [Rule("you may", style="grey35"), choices(sight)]
-    if topic == "help":
+    if showing.topic == "help":
         parts.append(Text(_HELP, style="italic"))
-    parts += [Rule(style="grey35"), _prompt(typed, note, connected)]
+    parts += [rule, _prompt(showing.typed, showing.note, showing.connected)]
     return Panel(
         Group(*parts),
-        title=title(table, now),
+        title=title(table, showing.now),
         subtitle=_purse(sight),
         box=HEAVY if sight.options("decide") or sight.options("cut_shoe") else ROUNDED,
-        border_style="green" if connected else "red",
+        border_style="green" if showing.connected else "red",
         width=width,
         padding=(0, 2),
     )
@@ -88,7 +134,7 @@ def title(table: pb.TableView, now: datetime) -> Text:
     return text.append_text(clock).append(" ") if clock else text
 
 
-def last_result(table: pb.TableView, names: Names) -> RenderableType:
+def last_result(table: pb.TableView, names: Names, clauses: bool = True) -> RenderableType:
     """How the last hand ended, why, and what it brought."""
     result = table.last_result
     staked, returned, said = own_lines(result, names.me)
@@ -100,7 +146,8 @@ def last_result(table: pb.TableView, names: Names) -> RenderableType:
         style = "bold green" if gain > 0 else "bold red" if gain < 0 else "bold"
         text.append(f"   you: {', '.join(said)}  ")
         text.append(write_minor(gain, sign=True), style=style)
-    text.append("\n" + clauses_line(result), style="dim")
+    if clauses and result.clauses:
+        text.append("\n" + clauses_line(result), style="dim")
     return text
 
 
