@@ -85,19 +85,17 @@ class TableStates:
 
         Raises whatever the table's own functions raise where the stream cannot be followed.
         """
-        state = self._nearest(stream, version)
-        before = state
-        while state.version < version - 1:
-            wanted = min(version - 1 - state.version, PAGE_EVENTS)
-            events = await self._log.read_stream(stream, state.version, wanted)
-            if not events:
-                break
-            for event in events:
+        state = before = self._nearest(stream, version)
+        reached = state.version
+        while reached < version - 1:
+            wanted = min(version - 1 - reached, PAGE_EVENTS)
+            for event in await self._log.read_stream(stream, reached, wanted):
                 if event.type in INPUT_TYPES:
                     before = state
                     self._hold(stream, state)
                 body = self._codec.decode(event.type, event.payload, event.hand_id or "")
                 state = evolve(state, body)
+            reached += wanted
         events = await self._log.read_stream(stream, version - 1, 1)
         return state if events and events[0].type in INPUT_TYPES else before
 
@@ -107,14 +105,14 @@ class TableStates:
         return held[place - 1] if place else TableState()
 
     def _hold(self, stream: str, state: TableState) -> None:
-        held = self._held.setdefault(stream, [])
-        if held and state.version < held[-1].version + CACHE_EVERY_VERSIONS:
+        held = self._held.get(stream, [])
+        if state.version < (held[-1].version if held else 0) + CACHE_EVERY_VERSIONS:
             return
-        held.append(state)
+        self._held.setdefault(stream, held).append(state)
         if sum(len(states) for states in self._held.values()) > MAX_CACHED_STATES:
-            # The longest list gives up every second one.
-            longest = max(self._held.values(), key=len)
-            del longest[1::2]
+            # The table with most of them gives up every second one.
+            longest = max(self._held, key=lambda name: len(self._held[name]))
+            self._held[longest] = self._held[longest][1::2]
 
 
 def decoded(events: Iterable[RecordedEvent], check: Check, findings: list[Finding]) -> list[Read]:

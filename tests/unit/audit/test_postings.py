@@ -66,6 +66,16 @@ def test_a_pot_and_a_rake_are_legs_too() -> None:
     }
 
 
+def test_a_waiting_pot_is_paid_out_and_a_fine_goes_to_the_house() -> None:
+    shares = (e.PotShare("ann", 70), e.PotShare("bob", 30), e.PotShare("ann", 5))
+    assert legs(e.PotPaid(shares, "windows_passed")) == {
+        "table/t1/ann": 75,
+        "table/t1/bob": 30,
+        "table-pot/t1": -105,
+    }
+    assert legs(e.FineTaken("ann", 40)) == {"table/t1/ann": -40, "house/t1": 40}
+
+
 async def test_a_posting_left_out_is_told() -> None:
     evidence = await Evidence.of(await played(1))
     evidence.wallet = [each for each in evidence.wallet if not each.hand_id]
@@ -84,7 +94,7 @@ MONEY = MoneyAsked(SETTLED, Expected(pb.TRANSFER_KIND_SETTLEMENT, {"a": 5, "b": 
 
 
 def transfer(**changes: Any) -> Read:
-    fields = {
+    fields: dict[str, Any] = {
         "transfer_id": str(SETTLED.event.id),
         "transfer_kind": pb.TRANSFER_KIND_SETTLEMENT,
         "currency": "EUR",

@@ -1,0 +1,97 @@
+"""The audit process: it indexes what is committed, answers, and stops when it is told to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from uuid import uuid4
+
+import grpc
+from croupier.audit.v1 import audit_pb2 as pb
+from pydantic import SecretStr
+
+from deploy.program import free_port
+from services.audit.main import serve
+from shared.log import Append, NewEvent, PostgresLog, open_pool
+from shared.ops.settings import AuditSettings
+from tests.integration.audit.conftest import Client, RealHouse
+from tests.polling import eventually
+from tests.servers import Database, Running
+from tests.services import PUBLIC_KEY
+
+
+def settings(database: Database, nats: Running, port: int) -> AuditSettings:
+    return AuditSettings(
+        node="a1",
+        listen=f"127.0.0.1:{port}",
+        metrics_listen="127.0.0.1:0",
+        token_public_key=PUBLIC_KEY,
+        database_dsn=SecretStr(database.dsn("croupier_audit")),
+        nats_url=SecretStr(nats.server.url),  # type: ignore[union-attr]
+        deployment_key=SecretStr("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+        shuffle_address="127.0.0.1:1",
+        service_token=SecretStr("unused"),
+    )
+
+
+@asynccontextmanager
+async def serving(database: Database, nats: Running) -> AsyncIterator[Client]:
+    """The process, as `croupier serve audit` runs it; told to stop at the end."""
+    port, stopping = free_port(), asyncio.Event()
+    process = asyncio.create_task(serve(settings(database, nats, port), stopping))
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        await channel.channel_ready()
+        try:
+            yield Client(channel)
+        finally:
+            stopping.set()
+            await process
+
+
+async def test_hands_are_listed_soon_after_they_are_committed(
+    real: RealHouse, database: Database, nats_server: Running
+) -> None:
+    """Without a relay: the look at the heads, once a second, is what finds them."""
+    async with serving(database, nats_server) as client:
+        hand_id = await real.house.play(
+            "t1", ("ann", 1, "banker", 2_000), ("bob", 2, "player", 500)
+        )
+        await real.wallet.follow()
+
+        async def listed() -> bool:
+            return [hand.hand_id for hand in (await client.hands()).hands] == [hand_id]
+
+        await eventually(listed)
+        assert (await client.verify(hand_id)).verified
+
+
+async def test_an_event_of_a_newer_version_is_parked_and_the_rest_goes_on(
+    real: RealHouse, database: Database, nats_server: Running
+) -> None:
+    pool = await open_pool(database.dsn("croupier_shuffle"), 1)
+    async with PostgresLog(pool) as log:
+        unknown = NewEvent("ShoeBlessed", b"", "shuffle")
+        await log.append([Append(uuid4(), "shuffle/later", 0, (unknown,))])
+    await pool.close()
+
+    async def indexed() -> bool:
+        return bool(
+            await real.root.fetchval(
+                """
+                SELECT count(c.position) = 3 AND bool_and(c.position = p.position)
+                  FROM log.partitions AS p
+                  LEFT JOIN audit.consumer_positions AS c ON c.partition = p.name
+                 WHERE p.position > 0
+                """
+            )
+        )
+
+    async with serving(database, nats_server) as client:
+        await eventually(indexed)
+        answer = await client.call("GetProgress", pb.GetProgressRequest(), pb.GetProgressResponse)
+        assert {each.partition: each.parked for each in answer.partitions}["shuffle.0"] == 1
+    parked = await real.root.fetch("SELECT stream, error FROM audit.parked_events")
+    assert [tuple(row) for row in parked] == [
+        ("shuffle/later", "UnknownEventError: unknown event type 'ShoeBlessed'")
+    ]
