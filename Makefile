@@ -12,6 +12,8 @@ PROTOS := $(shell find protos -name '*.proto' | LC_ALL=C sort)
 CODE := services shared clients deploy tests
 # Hands that `make run` plays; empty: until Ctrl-C.
 HANDS ?=
+# How long `make soak` plays.
+MINUTES ?= 10
 RUN_ARGS := $(if $(HANDS),--hands $(HANDS))
 
 .PHONY: help
@@ -39,12 +41,14 @@ lint: .venv/installed-dev build/stubs/.made ## The checks alone
 stubs: .venv/installed build/stubs/.made ## Python from the protos, into build/stubs
 
 .PHONY: bench
-bench: .venv/installed build/stubs/.made ## Measure: appends, hands, coups a second
-	@$(BIN)/python -m tests.bench
+bench: .venv/installed-dev build/stubs/.made ## Measure: the log, the bus, shoes, rules, settlements, a whole house
+	@for file in tests/bench/[a-z]*.py; do \
+	  echo "== $$file"; $(BIN)/python -m tests.bench.$$(basename $$file .py); \
+	done
 
 .PHONY: soak
-soak: .venv/installed build/stubs/.made ## Play while every process is killed in turn, then verify all
-	@$(BIN)/python -m tests.chaos.soak
+soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed at random, then verify all (MINUTES=10)
+	@$(BIN)/python -m tests.chaos.soak $(MINUTES)
 
 .PHONY: lock
 lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)
