@@ -1,7 +1,7 @@
 """What may happen to money: every decision of the wallet, over the accounts as they are.
 
 Nothing here changes anything. A decision is a `Transfer` (or the reason why there is none); the
-caller adds `posted(accounts, transfer)` to the accounts it goes on with.
+caller adds `posted(transfer)` to the accounts it goes on with.
 """
 
 from __future__ import annotations

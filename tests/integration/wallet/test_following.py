@@ -23,6 +23,16 @@ async def at_b1(service: Service, tables: Tables) -> None:
         await tables.buy_in("b1", player, 500)
 
 
+async def with_a_pot_at_d1(service: Service, tables: Tables) -> None:
+    """Ann and bob bought 500 each at draw table d1, and left a pot of 40 unplayed."""
+    for player in ("ann", "bob"):
+        await service.player_with(player, 1_000)
+    await tables.open("d1", game="draw_poker")
+    for player in ("ann", "bob"):
+        await tables.buy_in("d1", player, 500)
+    await tables.settle("d1", "d1-7", ("ann", 20, 0), ("bob", 20, 0), pot_change=40)
+
+
 async def test_a_buy_in_is_funded_and_told(
     service: Service, tables: Tables, ledger: Ledger
 ) -> None:
@@ -112,12 +122,7 @@ async def test_the_house_pays_what_it_does_not_have(
 async def test_a_pot_waits_and_is_won_less_the_rake(
     service: Service, tables: Tables, ledger: Ledger
 ) -> None:
-    for player in ("ann", "bob"):
-        await service.player_with(player, 1_000)
-    await tables.open("d1", game="draw_poker")
-    for player in ("ann", "bob"):
-        await tables.buy_in("d1", player, 500)
-    await tables.settle("d1", "d1-7", ("ann", 20, 0), ("bob", 20, 0), pot_change=40)
+    await with_a_pot_at_d1(service, tables)
     await ledger.follow()
     assert await ledger.balance("table-pot/d1") == 40
     await tables.settle("d1", "d1-9", ("ann", 20, 75), ("bob", 20, 0), pot_change=-40, rake=5)
@@ -131,12 +136,7 @@ async def test_a_pot_waits_and_is_won_less_the_rake(
 async def test_a_waiting_pot_goes_back_and_a_fine_is_the_houses(
     service: Service, tables: Tables, ledger: Ledger
 ) -> None:
-    for player in ("ann", "bob"):
-        await service.player_with(player, 1_000)
-    await tables.open("d1", game="draw_poker")
-    for player in ("ann", "bob"):
-        await tables.buy_in("d1", player, 500)
-    await tables.settle("d1", "d1-7", ("ann", 20, 0), ("bob", 20, 0), pot_change=40)
+    await with_a_pot_at_d1(service, tables)
     shares = [table_events.PotShare(player=player, amount=20) for player in ("ann", "bob")]
     await tables.write("d1", table_events.PotPaid(shares=shares, why="table_closed"))
     await tables.write("d1", table_events.FineTaken(player="bob", amount=50))
