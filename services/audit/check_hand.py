@@ -77,7 +77,7 @@ class HandCheck:
             findings.append(Read(of_table[0], None).finding(Check.RULES, message))
             return HandReport(tuple(findings), len(of_hand))
         window = await self._window(stream, before.version, last)
-        shoes = Shoes(self._log, self._keyring)
+        shoes = Shoes(self._log, self._keyring, hand_id)
         found = await shoes.bring(_shoes_of(window))
         walk = TableWalk(self._codec, shoes, before, hand_id=hand_id)
         for event in window:

@@ -17,23 +17,27 @@ from shared.table.evolve import evolve
 from shared.table.state import TableState
 
 PAGE_EVENTS = 1_000
-MAX_CACHED_STATES = 256
-CACHE_EVERY_VERSIONS = 500
+MAX_CACHED_STATES = 1_024
+CACHE_EVERY_VERSIONS = 200
 
 
 class Shoes(Mapping[str, ShoeRecord]):
-    """Shoes as their streams tell them, read and checked as far as they have come."""
+    """Shoes as their streams tell them, read and checked as far as they have come; with a
+    `hand_id` for that hand alone."""
 
-    def __init__(self, log: EventLog, keyring: Keyring) -> None:
+    def __init__(self, log: EventLog, keyring: Keyring, hand_id: str = "") -> None:
         self._log = log
         self._keyring = keyring
+        self._hand_id = hand_id
         self._records: dict[str, ShoeRecord] = {}
 
     async def bring(self, shoe_ids: Iterable[str]) -> list[Finding]:
         """Reads on in each of these shoes, and in those at hand, up to now."""
         findings: list[Finding] = []
         for shoe_id in dict.fromkeys((*self._records, *shoe_ids)):
-            record = self._records.setdefault(shoe_id, ShoeRecord(shoe_id, self._keyring))
+            record = self._records.setdefault(
+                shoe_id, ShoeRecord(shoe_id, self._keyring, self._hand_id)
+            )
             if record.retired is None:
                 findings.extend(await self._read_on(record))
         return findings

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TypeVar
 from uuid import UUID
 
 from croupier.shuffle.v1 import events_pb2 as shuffle
@@ -23,6 +24,7 @@ from shared.sealing import Keyring, Sealed, UnsealError, card_place, player_audi
 
 EVERYBODY = ""
 _NOT_OPENED = shuffle.ShoeOpened()
+_C = TypeVar("_C")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -47,10 +49,12 @@ class Request:
 
 @dataclass(slots=True)
 class ShoeRecord:
-    """A shoe from its stream. `keyring` opens the private cards."""
+    """A shoe from its stream. `keyring` opens the private cards. With a `hand_id` only the cards
+    of that hand are proved, which is most of the work."""
 
     shoe_id: str
     keyring: Keyring
+    hand_id: str = ""
     version: int = 0
     opening: Read | None = None
     commitments: dict[str, bytes] = field(default_factory=dict)
@@ -147,18 +151,20 @@ def _cards_taken(record: ShoeRecord, read: Read) -> Iterator[Finding]:
 
 
 def _cards_shown(record: ShoeRecord, read: Read) -> Iterator[Finding]:
-    uses = []
-    for card in read.body.cards:
-        uses.append(Use(card.position, "player" if card.player else "open", card.player))
+    for card in _to_prove(record, read, read.body.cards):
         if card.WhichOneof("value") == "open":
             yield from _proof(record, read, card.open, card.position, card.player)
         else:
             yield from _private_proof(record, read, card)
+    uses = (
+        Use(card.position, "player" if card.player else "open", card.player)
+        for card in read.body.cards
+    )
     yield from _use(record, read, uses)
 
 
 def _cards_burned(record: ShoeRecord, read: Read) -> Iterator[Finding]:
-    for proof in read.body.open:
+    for proof in _to_prove(record, read, read.body.open):
         yield from _proof(record, read, proof, proof.position, EVERYBODY)
     uses = [Use(position, "burn") for position in read.body.positions]
     uses += [Use(proof.position, "burn_open") for proof in read.body.open]
@@ -166,9 +172,13 @@ def _cards_burned(record: ShoeRecord, read: Read) -> Iterator[Finding]:
 
 
 def _cards_exposed(record: ShoeRecord, read: Read) -> Iterator[Finding]:
-    for proof in read.body.open:
+    for proof in _to_prove(record, read, read.body.open):
         yield from _proof(record, read, proof, proof.position, EVERYBODY)
     yield from _use(record, read, (Use(proof.position, "exposed") for proof in read.body.open))
+
+
+def _to_prove(record: ShoeRecord, read: Read, cards: Iterable[_C]) -> Iterable[_C]:
+    return cards if record.hand_id in ("", read.event.hand_id) else ()
 
 
 def _use(record: ShoeRecord, read: Read, uses: Iterable[Use]) -> Iterator[Finding]:

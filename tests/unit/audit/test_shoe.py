@@ -262,6 +262,20 @@ async def test_a_private_card_that_is_no_card_is_told() -> None:
     ]
 
 
+async def test_for_one_hand_only_its_cards_are_proved() -> None:
+    def bend(body: Any) -> None:
+        body.cards[0].open.salt = bytes(16)
+
+    events = changed(await made(), "CardsShown", bend)
+    mine, others = (ShoeRecord(SHOE, FIELD_KEYS, hand_id) for hand_id in ("h1", "h2"))
+    assert told(finding for event in events for finding in mine.step(read(event))) == [
+        "the card at position 2 does not prove against the seal"
+    ]
+    assert not [finding for event in events for finding in others.step(read(event))]
+    assert others.shown == {}
+    assert others.requests == mine.requests
+
+
 async def test_nothing_comes_after_retirement_but_disclosure() -> None:
     events = await made()
     late = [*events, events[place_of(events, "CardsTaken")]]
