@@ -23,9 +23,9 @@ from shared.games.play import Face
 from shared.log import EventLog, Outcome
 from shared.sealing import Keyring
 from shared.table import events as e
+from shared.table.apply_hand import BURN
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
-from shared.table.apply_hand import BURN
 from shared.table.next_step import (
     Cards,
     Chips,
@@ -78,13 +78,10 @@ class House:
     codec: TableCodec = field(default_factory=lambda: TableCodec(KeyringSealer(FIELD_KEYS)))
     tables: dict[str, TableState] = field(default_factory=dict)
 
-    async def open_table(
-        self, table_id: str = "t1", clocks: e.Clocks = CLOCKS, rules_json: str = "{}"
-    ) -> None:
+    async def open_table(self, table_id: str = "t1", game: str = "baccarat", ante: int = 0) -> None:
         self.tables[table_id] = TableState()
-        opened = e.TableOpened(
-            table_id, table_id.upper(), "baccarat", 1, rules_json, "EUR", clocks, 7, self.now()
-        )
+        name, now = table_id.upper(), self.now()
+        opened = e.TableOpened(table_id, name, game, 1, "{}", "EUR", CLOCKS, 5, now, ante, True)
         await self.write(table_id, opened)
         await self.give(table_id, e.TableClaimed("node-1", 1))
 

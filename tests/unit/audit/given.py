@@ -132,18 +132,23 @@ class Night:
     clock: Clock
 
 
-async def night() -> Night:
-    """A house with the table "t1", at which "ann" and "bob" have 100,000 in chips each."""
+async def empty_night() -> Night:
+    """A house without tables."""
     clock = Clock()
     log = MemoryLog(now=clock.moment)
     store = cast(ShoeStore, MemoryStore(log))
     wallet = MemoryWallet(log, clock)
     shoes = Shoes(log, store, FIELD_KEYS, now=clock.moment)
-    house = House(log, shoes, wallet, clock.microseconds)
-    await house.open_table()
-    await house.seat("t1", "ann", 100_000)
-    await house.seat("t1", "bob", 100_000)
-    return Night(house, log, wallet, clock)
+    return Night(House(log, shoes, wallet, clock.microseconds), log, wallet, clock)
+
+
+async def night() -> Night:
+    """A house with the table "t1", at which "ann" and "bob" have 100,000 in chips each."""
+    evening = await empty_night()
+    await evening.house.open_table()
+    await evening.house.seat("t1", "ann", 100_000)
+    await evening.house.seat("t1", "bob", 100_000)
+    return evening
 
 
 BETS: tuple[Bet, ...] = (("ann", 1, "banker", 2_000), ("bob", 2, "player", 500))
