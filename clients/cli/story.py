@@ -12,8 +12,9 @@ from clients.cli.amounts import write_minor
 from clients.cli.names import Names
 from clients.cli.picture import card_name
 from clients.cli.rules import clause_text
-from shared.cards import DECK, parse_card
-from shared.games import baccarat
+from shared.cards import DECK
+
+_POINTS = {"A": 1} | {str(number): number for number in range(2, 10)}
 
 
 def tell(event: TableEvent, names: Names) -> str:
@@ -25,7 +26,7 @@ def tell(event: TableEvent, names: Names) -> str:
 
 def points(cards: Sequence[str]) -> int:
     """The points of a baccarat hand (BAC-02)."""
-    return sum(baccarat.value(parse_card(card)) for card in cards if card) % 10
+    return sum(_POINTS.get(card[0], 0) for card in cards if card) % 10
 
 
 def result_line(game: str, result: e.HandSettled, hands: Sequence[CardHand]) -> str:
@@ -202,16 +203,12 @@ _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     "hand_redealt": lambda event, names: (
         f"The hand is dealt again ({event.why.replace('_', ' ').lower()}): antes stay."
     ),
-    "penalty_given": lambda event, names: (
-        f"The pit: {event.penalty} for {names.of(event.player)}. {event.note}".strip()
-    ),
+    "penalty_given": lambda event, names: f"The pit: {event.penalty} for {names.of(event.player)}.",
     "fine_taken": lambda event, names: (
         f"{names.does(event.player, 'pay')} a fine of {write_minor(event.amount)}."
     ),
     "commission_taken": _commission,
-    "incident_reported": lambda event, names: (
-        f"The pit: {event.incident.replace('_', ' ')}. {event.note}".strip()
-    ),
+    "incident_reported": lambda event, names: f"The pit: {event.incident.replace('_', ' ')}.",
     "incident_resolved": lambda event, names: f"The pit rules: {event.outcome.replace('_', ' ')}.",
-    "hand_ruled_void": lambda event, names: f"Management voids the hand. {event.note}".strip(),
+    "hand_ruled_void": lambda event, names: "Management voids the hand.",
 }

@@ -24,11 +24,14 @@ _FACES = {Face.UP: 1, Face.DOWN: 2, Face.OWNER: 3}
 _FACES_BACK = {number: face for face, number in _FACES.items()}
 
 
-class CardSealer(Protocol):
-    """Seals and opens one private card of a hand for one viewer (`shared.sealing`)."""
+class Sealer(Protocol):
+    """Seals and opens private cards, each of a hand for one viewer, and free text, for the house
+    and its auditors (`shared.table.sealer`)."""
 
     def seal(self, hand_id: str, viewer: str, position: int, card: int) -> Message: ...
     def open(self, hand_id: str, viewer: str, position: int, sealed: Any) -> int: ...
+    def seal_text(self, hand_id: str, text: str) -> Message: ...
+    def open_text(self, hand_id: str, sealed: Any) -> str: ...
 
 
 def timestamp(microseconds: int) -> Timestamp:
@@ -50,9 +53,12 @@ EVENT_TYPES: Mapping[str, type[Any]] = {
 INPUT_TYPES: frozenset[str] = frozenset(kind.__name__ for kind in typing.get_args(e.Input))
 
 
+_WITH_NOTE = (e.TableClosing, e.IncidentReported, e.HandRuledVoid, e.PenaltyGiven)
+
+
 def to_message(event: Any) -> Any:
-    """The message of `croupier.table.v1` that says the same as the dataclass. Private cards in it
-    are neither in the clear nor sealed: `TableCodec` seals them."""
+    """The message of `croupier.table.v1` that says the same as the dataclass. Private cards and
+    free text are left out: `TableCodec` seals them."""
     return _WRITE[type(event)](event)
 
 
@@ -64,7 +70,7 @@ def from_message(kind: type[Any], message: Any) -> Any:
 class TableCodec:
     """Encodes and decodes a table's events; `sealer` holds the deployment key."""
 
-    def __init__(self, sealer: CardSealer) -> None:
+    def __init__(self, sealer: Sealer) -> None:
         self._sealer = sealer
 
     def message(self, event: e.Event, hand_id: str) -> Any:
@@ -76,6 +82,8 @@ class TableCodec:
                     out.sealed.CopyFrom(
                         self._sealer.seal(hand_id, card.viewer, card.position, card.card)
                     )
+        elif isinstance(event, _WITH_NOTE) and event.note:
+            message.note.CopyFrom(self._sealer.seal_text(hand_id, event.note))
         return message
 
     def encode(self, event: e.Event, hand_id: str) -> bytes:
@@ -95,6 +103,9 @@ class TableCodec:
                     for card, raw in zip(event.cards, message.cards, strict=True)
                 ),
             )
+        elif isinstance(event, _WITH_NOTE) and message.HasField("note"):
+            note = self._sealer.open_text(hand_id, message.note)
+            event = dataclasses.replace(event, note=note)
         return typing.cast("e.Event", event)
 
     def _opened(self, card: e.DealtCard, raw: Any, hand_id: str) -> e.DealtCard:
@@ -133,6 +144,14 @@ def _same(value: Any) -> Any:
     return value
 
 
+def _left_out(value: Any) -> None:
+    """A sealed field of a message that nobody has sealed yet."""
+
+
+def _unread(value: Any) -> str:
+    return ""
+
+
 def _field_codec(
     message: Any, name: str, hint: Any
 ) -> tuple[Callable[[Any], Any], Callable[[Any], Any]]:
@@ -149,6 +168,8 @@ def _field_codec(
     kind = message.DESCRIPTOR.fields_by_name[name].message_type
     if kind is not None and kind.full_name == "google.protobuf.Timestamp":
         return timestamp, microseconds
+    if kind is not None and kind.full_name == "croupier.type.v1.Sealed":
+        return _left_out, _unread
     return _value_codec(hint)
 
 

@@ -91,6 +91,26 @@ def test_the_same_private_card_never_looks_the_same() -> None:
     assert CODEC.encode(event, "h1") != CODEC.encode(event, "h1")
 
 
+@pytest.mark.parametrize(
+    "event",
+    [
+        e.TableClosing("op", "a word about ann", START),
+        e.IncidentReported("pit", "wrong_order", 3, "a word about ann", START, True),
+        e.HandRuledVoid("pit", "a word about ann", START),
+        e.PenaltyGiven("pit", "p1", "warning", 0, "a word about ann", START),
+    ],
+)
+def test_free_text_is_sealed_for_the_house(event: Any) -> None:
+    payload = CODEC.encode(event, "h1")
+    assert b"ann" not in payload
+    name = type(event).__name__
+    assert CODEC.decode(name, payload, "h1") == event
+    with pytest.raises(UnsealError):
+        CODEC.decode(name, payload, "h2")
+    bare = dataclasses.replace(event, note="")
+    assert CODEC.decode(name, CODEC.encode(bare, "h1"), "h1") == bare
+
+
 def test_an_event_of_a_later_version_is_not_guessed() -> None:
     with pytest.raises(AttributeError):
         CODEC.decode("CardsJuggled", b"", "")
