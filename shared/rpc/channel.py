@@ -30,7 +30,6 @@ _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
     ("grpc.service_config", json.dumps(_SERVICE_CONFIG)),
-    ("grpc.enable_retries", 1),
     # The other side is restarted within a second or two: do not wait up to two minutes to see it.
     ("grpc.initial_reconnect_backoff_ms", 100),
     ("grpc.min_reconnect_backoff_ms", 100),
@@ -41,10 +40,13 @@ _OPTIONS = (
 )
 
 
-def connect(address: str) -> grpc.aio.Channel:
+def connect(address: str, retries: bool = True) -> grpc.aio.Channel:
     """A channel to `host:port`. It connects when it is used and reconnects by itself; calls that
-    fail with UNAVAILABLE are tried up to five times within about two seconds."""
-    return grpc.aio.insecure_channel(address, options=_OPTIONS)
+    fail with UNAVAILABLE are tried up to five times within about two seconds, unless the caller
+    would rather try elsewhere (`retries` false)."""
+    return grpc.aio.insecure_channel(
+        address, options=(*_OPTIONS, ("grpc.enable_retries", int(retries)))
+    )
 
 
 def call_metadata(token: str) -> tuple[tuple[str, str], ...]:
