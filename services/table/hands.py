@@ -71,7 +71,9 @@ class Hands:
         response.hand.hand_id = hand_id
         response.hand.table_id = own[0].stream.partition("/")[2]
         response.shoe_root = await self._root(response.shoe_id)
-        response.proofs.extend(self._proofs(recorded, response.shoe_id, hand_id, viewer))
+        asked = [event.id for event in own if event.type == "CardsDue"]
+        answers = await self._log.find_by_causation(asked) if asked else []
+        response.proofs.extend(self._proofs(answers, response.shoe_id, hand_id, viewer))
         return response
 
     async def _root(self, shoe_id: str) -> bytes:
@@ -84,9 +86,13 @@ class Hands:
     def _proofs(
         self, recorded: Sequence[RecordedEvent], shoe_id: str, hand_id: str, viewer: str
     ) -> list[CardProof]:
-        """The proofs of cards shown to everybody, and of the viewer's own."""
+        """The proofs of cards shown to everybody, those burned open included, and of the viewer's
+        own."""
         proofs: dict[int, CardProof] = {}
         for event in recorded:
+            if event.type == "CardsBurned":
+                for open_ in shuffle_events.CardsBurned.FromString(event.payload).open:
+                    proofs[open_.position] = open_
             if event.type != "CardsShown":
                 continue
             for shown in shuffle_events.CardsShown.FromString(event.payload).cards:

@@ -6,10 +6,10 @@ import asyncio
 from uuid import uuid4
 
 from croupier.shuffle.v1 import shuffle_pb2_grpc
-from croupier.table.v1 import table_pb2, table_pb2_grpc
 
 from services.table.directory import Directory
 from services.table.errands import Errands
+from services.table.forward import SERVICE, Peers, Routes, handlers
 from services.table.hands import Hands
 from services.table.lobby import Lobby
 from services.table.node import Node
@@ -55,10 +55,10 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
             settings.heartbeat_s,
         )
         server = Server(settings)
-        table_pb2_grpc.add_TableServiceServicer_to_server(
-            Table(node, lobby, Hands(log, pool, codec, keyring)), server.grpc
-        )
-        server.offer(table_pb2.DESCRIPTOR.services_by_name["TableService"])
+        peers = Peers()
+        table = Table(node, Routes(node, peers), lobby, Hands(log, pool, codec, keyring))
+        server.grpc.add_generic_rpc_handlers((handlers(table),))
+        server.offer(SERVICE)
         await node.cashier.listen(bus)
         looking = asyncio.create_task(node.cashier.run(), name="cashier")
         leasing = asyncio.create_task(node.run(stopping), name="lease")
@@ -75,5 +75,6 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
             leasing.cancel()
             await asyncio.wait({looking, leasing})
             await node.hand_over()
+            await peers.close()
             await bus.close()
     await pool.close()

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from collections.abc import Iterable
+from contextvars import Context
 
 import structlog
 
@@ -218,7 +219,10 @@ class Node:
 
     def claim(self, table_id: str) -> asyncio.Task[TableOwner]:
         """Takes up a table: its stream is loaded, and the claim is its next event."""
-        task = asyncio.create_task(self._claim(table_id), name=f"claim {table_id}")
+        # Its own context: a claim is nobody's call, whoever had the table opened.
+        task = asyncio.create_task(
+            self._claim(table_id), name=f"claim {table_id}", context=Context()
+        )
         self._claiming[table_id] = task
         task.add_done_callback(lambda done: self._claimed(table_id, done))
         return task

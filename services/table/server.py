@@ -7,13 +7,15 @@ from collections.abc import AsyncIterator
 from typing import Any
 
 import grpc
-from croupier.table.v1 import table_pb2, table_pb2_grpc
+from croupier.table.v1 import table_pb2
 
 from services.table.commands import bounded_note, command_uuid, proposal
+from services.table.forward import Routes
 from services.table.hands import Hands
 from services.table.lobby import Lobby
 from services.table.node import Node
 from services.table.opening import opening
+from services.table.owner import TableOwner
 from services.table.pages import page
 from services.table.playing import Stream
 from services.table.proposal import Proposal, now_us
@@ -27,11 +29,12 @@ from shared.table.view import summary
 _Context = grpc.aio.ServicerContext[Any, Any]
 
 
-class Table(table_pb2_grpc.TableServiceServicer):
+class Table:
     """Answers for the tables of this node."""
 
-    def __init__(self, node: Node, lobby: Lobby, hands: Hands) -> None:
+    def __init__(self, node: Node, routes: Routes, lobby: Lobby, hands: Hands) -> None:
         self._node = node
+        self._routes = routes
         self._lobby = lobby
         self._hands = hands
 
@@ -43,19 +46,23 @@ class Table(table_pb2_grpc.TableServiceServicer):
 
     async def CloseTable(  # noqa: N802
         self, request: table_pb2.CloseTableRequest, context: _Context
-    ) -> table_pb2.CloseTableResponse:
+    ) -> table_pb2.CloseTableResponse | bytes:
         who = caller()
-        owner = await self._node.find(request.table_id)
         note = bounded_note(request.note)
         body = hashlib.sha256(b"close\0" + note.encode()).digest()
-        closing = Proposal(
-            make=lambda at: e.TableClosing(who.id, note, at),
-            actor=f"{who.role}:{who.id}",
-            correlation=correlation_id(),
-            command=CommandKey(who.id, command_uuid(request.command_id), body),
-        )
-        answer = await owner.submit(closing)
-        return table_pb2.CloseTableResponse(version=answer.version)
+        key = CommandKey(who.id, command_uuid(request.command_id), body)
+
+        async def here(owner: TableOwner) -> table_pb2.CloseTableResponse:
+            closing = Proposal(
+                make=lambda at: e.TableClosing(who.id, note, at),
+                actor=f"{who.role}:{who.id}",
+                correlation=correlation_id(),
+                command=key,
+            )
+            answer = await owner.submit(closing)
+            return table_pb2.CloseTableResponse(version=answer.version)
+
+        return await self._routes.call("CloseTable", request, context, here)
 
     async def ListTables(  # noqa: N802
         self, request: table_pb2.ListTablesRequest, context: _Context
@@ -68,10 +75,12 @@ class Table(table_pb2_grpc.TableServiceServicer):
 
     async def GetTable(  # noqa: N802
         self, request: table_pb2.GetTableRequest, context: _Context
-    ) -> table_pb2.GetTableResponse:
-        owner = await self._node.find(request.table_id)
-        update = picture([Change((), owner.state)], viewer_name(caller()), 0)
-        return table_pb2.GetTableResponse(table=update)
+    ) -> table_pb2.GetTableResponse | bytes:
+        async def here(owner: TableOwner) -> table_pb2.GetTableResponse:
+            update = picture([Change((), owner.state)], viewer_name(caller()), 0)
+            return table_pb2.GetTableResponse(table=update)
+
+        return await self._routes.call("GetTable", request, context, here)
 
     async def WatchLobby(  # noqa: N802
         self, request: table_pb2.WatchLobbyRequest, context: _Context
@@ -92,11 +101,15 @@ class Table(table_pb2_grpc.TableServiceServicer):
 
     async def Execute(  # noqa: N802
         self, request: table_pb2.ExecuteRequest, context: _Context
-    ) -> table_pb2.ExecuteResponse:
-        owner = await self._node.find(request.table_id)
-        currency = owner.state.table.currency
-        answer = await owner.submit(proposal(caller(), request.command, currency))
-        return table_pb2.ExecuteResponse(first_version=answer.first_version, version=answer.version)
+    ) -> table_pb2.ExecuteResponse | bytes:
+        async def here(owner: TableOwner) -> table_pb2.ExecuteResponse:
+            currency = owner.state.table.currency
+            answer = await owner.submit(proposal(caller(), request.command, currency))
+            return table_pb2.ExecuteResponse(
+                first_version=answer.first_version, version=answer.version
+            )
+
+        return await self._routes.call("Execute", request, context, here)
 
     async def Play(  # noqa: N802
         self, request_iterator: AsyncIterator[table_pb2.PlayRequest], context: _Context

@@ -1,0 +1,144 @@
+"""Calls for tables that another node has: passed on to it, once."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+import grpc
+from croupier.table.v1 import table_pb2
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+from grpc_status import rpc_status
+
+from services.table.node import Node
+from services.table.owner import TableOwner
+from shared.errors import CroupierError
+from shared.rpc.caller import caller
+from shared.rpc.channel import call_metadata, connect
+from shared.rpc.errors import from_rpc_error
+
+SERVICE = table_pb2.DESCRIPTOR.services_by_name["TableService"]
+FORWARDED_KEY = "croupier-forwarded"
+PAUSES_S = (0.1, 0.3, 0.8, 1.6, 2.4)
+"""Between five tries to find a table's owner: in all longer than a lease and a claim take."""
+ELSEWHERE = ("NOT_OWNER", "NO_OWNER", "DRAINING")
+"""Refusals that say nothing about the call, only that another node is to be asked."""
+CALL_TIMEOUT_S = 30.0
+
+T = TypeVar("T")
+
+
+def path(method: str) -> str:
+    """`/package.Service/Method`, as it stands on the wire."""
+    return f"/{SERVICE.full_name}/{method}"
+
+
+def handlers(servicer: Any) -> grpc.GenericRpcHandler:
+    """The handlers of the table service, whose answers may be messages or, where another node
+    gave them, bytes."""
+    kinds = {
+        (False, False): grpc.unary_unary_rpc_method_handler,
+        (False, True): grpc.unary_stream_rpc_method_handler,
+        (True, True): grpc.stream_stream_rpc_method_handler,
+    }
+    made = {
+        method.name: kinds[method.client_streaming, method.server_streaming](
+            getattr(servicer, method.name),
+            request_deserializer=GetMessageClass(method.input_type).FromString,
+            response_serializer=_as_bytes,
+        )
+        for method in SERVICE.methods
+    }
+    return grpc.method_handlers_generic_handler(SERVICE.full_name, made)
+
+
+def _as_bytes(answer: Message | bytes) -> bytes:
+    return answer if isinstance(answer, bytes) else answer.SerializeToString()
+
+
+def is_forwarded(context: grpc.aio.ServicerContext[Any, Any]) -> bool:
+    """Whether another node passed the call on: then it goes no further."""
+    return any(key == FORWARDED_KEY for key, _ in context.invocation_metadata() or ())
+
+
+def is_lost(error: grpc.aio.AioRpcError) -> bool:
+    """Whether the other node is gone: it did not say why the call ended."""
+    silent = rpc_status.from_call(error) is None  # type: ignore[arg-type]
+    return silent and error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+class Peers:
+    """Connections to the other nodes, one each, made when they are needed."""
+
+    def __init__(self) -> None:
+        self._channels: dict[str, grpc.aio.Channel] = {}
+
+    def channel(self, address: str) -> grpc.aio.Channel:
+        """The connection to a node."""
+        known = self._channels.get(address)
+        if known is None:
+            known = self._channels[address] = connect(address, retries=False)
+        return known
+
+    async def close(self) -> None:
+        """Ends all of them."""
+        await asyncio.gather(*(channel.close() for channel in self._channels.values()))
+
+    async def ask(self, address: str, method: str, request: Message) -> bytes:
+        """The answer of another node as it came, to a call with the running call's token.
+
+        Raises the other node's refusal, or `NO_OWNER` where it is gone.
+        """
+        call: Any = self.channel(address).unary_unary(path(method))
+        try:
+            answer: bytes = await call(
+                request.SerializeToString(),
+                metadata=forwarded_metadata(caller().token),
+                timeout=CALL_TIMEOUT_S,
+            )
+        except grpc.aio.AioRpcError as error:
+            if is_lost(error):
+                raise CroupierError("NO_OWNER", "the table's node is gone", "table_id") from error
+            raise from_rpc_error(error) from error
+        return answer
+
+
+def forwarded_metadata(token: str) -> tuple[tuple[str, str], ...]:
+    """What goes with a call that is passed on: the caller's token, and that it is passed on."""
+    return (*call_metadata(token), (FORWARDED_KEY, "1"))
+
+
+class Routes:
+    """Brings a call about a table to the node that has it."""
+
+    def __init__(self, node: Node, peers: Peers) -> None:
+        self._node = node
+        self._peers = peers
+
+    async def call(
+        self,
+        method: str,
+        request: Any,
+        context: grpc.aio.ServicerContext[Any, Any],
+        here: Callable[[TableOwner], Awaitable[T]],
+    ) -> T | bytes:
+        """What `here` makes of the call if this node has the table, else what the other node
+        answered, unparsed. A table that is on its way from node to node is looked for five times.
+        """
+        for pause_s in PAUSES_S:
+            try:
+                return await here(await self._node.find(request.table_id))
+            except CroupierError as refused:
+                if refused.reason not in ELSEWHERE or is_forwarded(context):
+                    raise
+                address = refused.facts.get("address")
+            if address is not None:
+                try:
+                    return await self._peers.ask(address, method, request)
+                except CroupierError as refused:
+                    if refused.reason not in ELSEWHERE:
+                        raise
+            await asyncio.sleep(pause_s)
+        raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")

@@ -1,0 +1,37 @@
+"""A house for each test, over the session's Postgres and NATS servers."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+
+import pytest
+from nats.js.errors import NotFoundError
+
+from deploy.embedded_nats import EmbeddedNats
+from shared.bus.batch import STREAM
+from shared.bus.stream import connect
+from tests.integration.table.house import House
+from tests.servers import Database, Running
+
+
+@pytest.fixture
+async def empty_house(database: Database, nats_server: Running) -> AsyncIterator[House]:
+    """Nothing runs yet."""
+    assert isinstance(nats_server.server, EmbeddedNats)
+    # Each test has a log of its own, so the last one's messages are no part of it.
+    client = await connect(nats_server.server.url, "test")
+    with contextlib.suppress(NotFoundError):
+        await client.jetstream().delete_stream(STREAM)
+    await client.close()
+    async with AsyncExitStack() as stack:
+        house = House(database, nats_server.server.url, stack)
+        yield house
+        await house.stop()
+
+
+@pytest.fixture
+async def house(empty_house: House) -> House:
+    """One of each service."""
+    return await empty_house.start()
