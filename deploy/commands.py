@@ -17,21 +17,19 @@ import uvloop
 from rich.console import Console
 from rich.table import Table
 
-from deploy.folder import HouseFolder, HouseIsRunningError
+from deploy.errors import HouseError
+from deploy.folder import HouseFolder
 from deploy.house import keep_open
-from deploy.keeper import StartFailedError
-from deploy.programs import serves
+from deploy.programs import end_orphans, serves
 from deploy.serve import serve as serve_here
 from deploy.where import folder_of
 from shared.ops import logs
-from shared.ops.migrations import MigrationError
 from shared.ops.settings import SERVICES
 
 T = TypeVar("T")
 
 commands = typer.Typer(no_args_is_help=True)
 _out = Console()
-_err = Console(stderr=True)
 
 _DETACHED_TIMEOUT_S = 120.0
 _DOWN_TIMEOUT_S = 120.0
@@ -64,14 +62,14 @@ def down(context: typer.Context) -> None:
     """Close the house that is open here. Its data stays."""
     folder = folder_of(context)
     if not folder.is_held():
+        end_orphans(folder)
         _out.print("no house is open here")
         return
     os.kill(folder.read()["pid"], signal.SIGTERM)
     give_up_s = time.monotonic() + _DOWN_TIMEOUT_S
     while folder.is_held():
         if time.monotonic() > give_up_s:
-            _err.print(f"the house is still closing after {_DOWN_TIMEOUT_S:g} s")
-            raise typer.Exit(1)
+            raise HouseError(f"the house is still closing after {_DOWN_TIMEOUT_S:g} s")
         time.sleep(_POLL_S)
     _out.print("the house is closed")
 
@@ -139,18 +137,10 @@ def serve(
 
 def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitable[T]]) -> T | None:
     """Opens the house, awaits `visit(stopping)`, closes it. Gives None if it was told to stop
-    before it was open. Exits with 1, and says why, if the house cannot be opened."""
-    try:
-        return uvloop.run(
-            _with_signals(
-                lambda stopping: keep_open(folder, stopping, lambda: visit(stopping)),
-            )
-        )
-    except HouseIsRunningError:
-        _err.print(f"a house is open in {folder.path} already; see: croupier status")
-    except (StartFailedError, MigrationError) as failure:
-        _err.print(str(failure), markup=False, highlight=False, soft_wrap=True)
-    raise typer.Exit(1)
+    before it was open. Raises `HouseError`, `MigrationError`."""
+    return uvloop.run(
+        _with_signals(lambda stopping: keep_open(folder, stopping, lambda: visit(stopping)))
+    )
 
 
 async def _with_signals(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
@@ -179,8 +169,7 @@ def _open_detached(folder: HouseFolder) -> None:
     give_up_s = time.monotonic() + _DETACHED_TIMEOUT_S
     while not _all_up(folder, house.pid):
         if house.poll() is not None or time.monotonic() > give_up_s:
-            _err.print(f"the house did not open; see {log}")
-            raise typer.Exit(1)
+            raise HouseError(f"the house did not open; see {log}")
         time.sleep(_POLL_S)
     _show_open(folder)
 

@@ -14,9 +14,8 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.migrate import bring_up_to_date
-from deploy.where import NoDatabaseError, local_database
+from deploy.where import local_database
 from shared.bus.parking import ParkedEvent, list_parked, request_retry
-from shared.ops.migrations import MigrationError
 
 T = TypeVar("T")
 
@@ -27,7 +26,6 @@ parked = typer.Typer(
 )
 database_commands.add_typer(parked, name="parked")
 _out = Console()
-_err = Console(stderr=True)
 
 Dsn = Annotated[
     str,
@@ -43,11 +41,7 @@ Dsn = Annotated[
 def migrate(context: typer.Context, dsn: Dsn = "") -> None:
     """Bring a database up to date. `up` does it by itself."""
     where, passwords = _database(context, dsn)
-    try:
-        applied = asyncio.run(bring_up_to_date(where, passwords))
-    except MigrationError as failure:
-        _err.print(str(failure), markup=False, soft_wrap=True)
-        raise typer.Exit(1) from None
+    applied = asyncio.run(bring_up_to_date(where, passwords))
     for migration in applied:
         _out.print(f"applied {migration.source}/{migration.name}")
     _out.print(f"{len(applied)} applied, the database is up to date")
@@ -129,10 +123,4 @@ def _in_database(
 
 
 def _database(context: typer.Context, dsn: str) -> tuple[str, dict[str, str]]:
-    if dsn:
-        return dsn, {}
-    try:
-        return local_database(context)
-    except NoDatabaseError as error:
-        _err.print(str(error))
-        raise typer.Exit(2) from None
+    return (dsn, {}) if dsn else local_database(context)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
+from deploy.errors import HouseIsRunningError, OtherFormatError
 from deploy.keys import KeyFolder
 from deploy.program import free_port, port_is_free
 from shared.ops.settings import SERVICES
@@ -33,10 +34,6 @@ class ProcessState(TypedDict):
     state: str
     restarts: int
     since: str
-
-
-class HouseIsRunningError(Exception):
-    """Another supervisor has this folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +71,9 @@ class HouseFolder:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                raise HouseIsRunningError(str(self.path)) from None
+                raise HouseIsRunningError(
+                    f"a house is open in {self.path} already; see: croupier status"
+                ) from None
             yield
 
     def is_held(self) -> bool:
@@ -94,7 +93,7 @@ class HouseFolder:
         except FileNotFoundError:
             return {}
         if written.get("format") != FORMAT:
-            raise RuntimeError(f"{self.file} was written by another version of this software")
+            raise OtherFormatError(f"{self.file} was written by another version of this software")
         return written
 
     def write(self, ports: Mapping[str, int], processes: Mapping[str, ProcessState]) -> None:

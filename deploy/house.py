@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
 import asyncpg
@@ -89,12 +91,17 @@ class House:
         while True:
             await asyncio.sleep(_LOG_CHECK_S)
             for keeper in self._keepers.values():
-                log = keeper.program.log
-                if log.stat().st_size > _LOG_LIMIT_BYTES:
-                    # The process goes on writing to the end of the same file.
-                    shutil.copyfile(log, log.with_suffix(".log.1"))
-                    with log.open("r+b") as file:
-                        file.truncate()
+                trim(keeper.program.log, _LOG_LIMIT_BYTES)
+
+
+def trim(log: Path, limit_bytes: int) -> None:
+    """Moves a log that is too long to `<name>.log.1`, in place of the last one there.
+
+    The process that writes it has it open to append, and goes on at the beginning of the file.
+    """
+    if log.stat().st_size > limit_bytes:
+        shutil.copyfile(log, log.with_suffix(".log.1"))
+        os.truncate(log, 0)
 
 
 def _nothing_to_prepare() -> None:

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 
 import structlog
 
+from deploy.errors import StartFailedError
 from deploy.folder import ProcessState
 from deploy.program import Program
 
@@ -24,10 +25,6 @@ _POLL_S = 0.05
 _TAIL_BYTES = 2_000
 
 _log = structlog.get_logger()
-
-
-class StartFailedError(Exception):
-    """A process did not come up; the words hold the end of its log."""
 
 
 @dataclass

@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import os
+import sys
 
 # The supervisor forks only to run another program; gRPC's fork handlers would only write warnings.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
+from rich.console import Console
+
 from clients.cli.app import app, run_app
 from deploy.commands import commands
 from deploy.database_commands import database_commands
+from deploy.errors import HouseError
+from shared.ops.migrations import MigrationError
 
 
 def main() -> None:
     """Entry point of the console script."""
     app.add_typer(commands)
     app.add_typer(database_commands)
-    run_app()
+    try:
+        run_app()
+    except (HouseError, MigrationError) as error:
+        Console(stderr=True).print(str(error), markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)
 
 
 if __name__ == "__main__":

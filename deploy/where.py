@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from deploy.errors import NoDatabaseError
 from deploy.folder import HouseFolder, house_folder
 from deploy.programs import DATABASE, Programs
-
-
-class NoDatabaseError(Exception):
-    """No database was named, and no house is open here."""
 
 
 def folder_of(context: typer.Context) -> HouseFolder:

@@ -16,7 +16,8 @@ import psutil
 import pytest
 
 from deploy import keeper as keeping
-from deploy.keeper import Keeper, StartFailedError
+from deploy.errors import StartFailedError
+from deploy.keeper import Keeper
 from deploy.program import Program
 from tests.polling import eventually
 

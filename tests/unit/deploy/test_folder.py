@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy.folder import HouseFolder, HouseIsRunningError, ProcessState, house_folder
+from deploy.errors import HouseIsRunningError, OtherFormatError
+from deploy.folder import HouseFolder, ProcessState, house_folder
 from deploy.keys import KeyFolder
 from shared.rpc import tokens
 from shared.rpc.access import Role
@@ -73,7 +74,7 @@ def test_the_house_file_tells_clients_where_to_go(folder: HouseFolder) -> None:
 def test_a_house_file_of_another_format_is_not_guessed_at(folder: HouseFolder) -> None:
     folder.path.mkdir()
     folder.file.write_text(json.dumps({"format": 2}))
-    with pytest.raises(RuntimeError, match="another version"):
+    with pytest.raises(OtherFormatError, match="another version"):
         folder.read()
 
 
