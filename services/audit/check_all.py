@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from services.audit.check_hand import CHECKS
+from services.audit.disclosure import Disclose
 from services.audit.evidence import PAGE_EVENTS, Shoes, decoded, explained
 from services.audit.verify.chain import streams_finding
 from services.audit.verify.findings import Check, Finding
@@ -67,9 +68,12 @@ class Progress:
 class FullCheck:
     """One run over all that a snapshot covers."""
 
-    def __init__(self, log: EventLog, keyring: Keyring, snapshot: Snapshot) -> None:
+    def __init__(
+        self, log: EventLog, keyring: Keyring, snapshot: Snapshot, disclose: Disclose
+    ) -> None:
         self._log = log
         self._keyring = keyring
+        self._disclose = disclose
         self._codec = TableCodec(KeyringSealer(keyring))
         self._snapshot = snapshot
         self._progress = Progress()
@@ -132,7 +136,8 @@ class FullCheck:
     async def _table(self, stream: str) -> AsyncIterator[None]:
         """A table from its first event to the snapshot, its shoes and the wallet's answers beside
         it."""
-        walk = TableWalk(self._codec, shoes := Shoes(self._log, self._keyring))
+        shoes = Shoes(self._log, self._keyring, self._disclose)
+        walk = TableWalk(self._codec, shoes)
         postings = PostingsWalk()
         answers = _Answers(self._log, stream, self._snapshot.heads)
         last_version = self._snapshot.tables.get(stream, 0)

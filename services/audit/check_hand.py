@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from services.audit.disclosure import Disclose
 from services.audit.evidence import PAGE_EVENTS, Shoes, TableStates, decoded, explained
 from services.audit.verify.chain import ranges_of
 from services.audit.verify.findings import Check, Finding, Read
@@ -47,9 +48,12 @@ class HandReport:
 class HandCheck:
     """Checks single hands, whole ones and those that are still being played, as far as they are."""
 
-    def __init__(self, log: EventLog, keyring: Keyring, applied: Applied) -> None:
+    def __init__(
+        self, log: EventLog, keyring: Keyring, applied: Applied, disclose: Disclose
+    ) -> None:
         self._log = log
         self._keyring = keyring
+        self._disclose = disclose
         self._codec = TableCodec(KeyringSealer(keyring))
         self._states = TableStates(log, self._codec)
         self._applied = applied
@@ -77,7 +81,7 @@ class HandCheck:
             findings.append(Read(of_table[0], None).finding(Check.RULES, message))
             return HandReport(tuple(findings), len(of_hand))
         window = await self._window(stream, before.version, last)
-        shoes = Shoes(self._log, self._keyring, hand_id)
+        shoes = Shoes(self._log, self._keyring, self._disclose, hand_id)
         found = await shoes.bring(_shoes_of(window))
         walk = TableWalk(self._codec, shoes, before, hand_id=hand_id)
         for event in window:
@@ -144,7 +148,7 @@ def _shoes_of(window: Sequence[RecordedEvent]) -> list[str]:
     """The shoes that a hand was dealt from or that were opened as it began or ended."""
     shoe_ids = list(shoes_in(window))
     for event in window:
-        if event.type in ("CardsDue", "BettingOpened", "ShoeReady"):
+        if event.type in ("CardsDue", "BettingOpened", "ShoeOffered", "ShoeReady"):
             try:
                 shoe_ids.append(decode(event.type, event.payload).shoe_id)
             except UnreadableEventError:

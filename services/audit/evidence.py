@@ -5,12 +5,17 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping
 
+from grpc import StatusCode
+
+from services.audit.disclosure import Disclose
 from services.audit.verify.chain import chain_findings
 from services.audit.verify.findings import Check, Finding, Read, read
-from services.audit.verify.shoe import ShoeRecord
+from services.audit.verify.shoe import ShoeRecord, check_seed
+from shared.errors import CroupierError
 from shared.events import UnknownEventError, UnreadableEventError
 from shared.log import EventLog, RecordedEvent
 from shared.log.chain import ChainReport
+from shared.rpc.errors import STATUS
 from shared.sealing import Keyring
 from shared.table.codec import INPUT_TYPES, TableCodec
 from shared.table.evolve import evolve
@@ -23,11 +28,15 @@ CACHE_EVERY_VERSIONS = 200
 
 class Shoes(Mapping[str, ShoeRecord]):
     """Shoes as their streams tell them, read and checked as far as they have come; with a
-    `hand_id` for that hand alone."""
+    `hand_id` for that hand alone. The seeds of retired shoes that are not published are asked for
+    with `disclose`."""
 
-    def __init__(self, log: EventLog, keyring: Keyring, hand_id: str = "") -> None:
+    def __init__(
+        self, log: EventLog, keyring: Keyring, disclose: Disclose, hand_id: str = ""
+    ) -> None:
         self._log = log
         self._keyring = keyring
+        self._disclose = disclose
         self._hand_id = hand_id
         self._records: dict[str, ShoeRecord] = {}
 
@@ -63,7 +72,20 @@ class Shoes(Mapping[str, ShoeRecord]):
             if events:
                 record.version = events[-1].version
             if len(events) < PAGE_EVENTS:
-                return findings
+                break
+        if record.retired is not None and not record.opened.publish:
+            findings.extend(await self._secret_seed(record, record.retired))
+        return findings
+
+    async def _secret_seed(self, record: ShoeRecord, retired: Read) -> list[Finding]:
+        try:
+            server_seed = await self._disclose(record.shoe_id)
+        except CroupierError as refused:
+            if STATUS[refused.reason] is StatusCode.UNAVAILABLE:
+                raise
+            message = f"shuffle does not tell the seed of the shoe: {refused}"
+            return [retired.finding(Check.SHOE, message)]
+        return list(check_seed(record, retired, server_seed))
 
     def __getitem__(self, shoe_id: str) -> ShoeRecord:
         return self._records[shoe_id]

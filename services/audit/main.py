@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 from croupier.audit.v1 import audit_pb2
 from croupier.audit.v1.audit_pb2_grpc import add_AuditServiceServicer_to_server
+from croupier.shuffle.v1.shuffle_pb2_grpc import ShuffleServiceStub
 
+from services.audit.disclosure import Disclosure
 from services.audit.projection import rows_of
 from services.audit.server import Audit
 from services.audit.storage import write
@@ -17,6 +19,7 @@ from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import Connection, PostgresLog, RecordedEvent, open_pool
 from shared.ops.settings import AuditSettings, key_bytes
+from shared.rpc.channel import connect as connect_to
 from shared.rpc.server import Server
 from shared.sealing import Keyring
 
@@ -38,12 +41,14 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     )
     bus = await connect(settings.nats_url.get_secret_value(), settings.node)
     pool = await open_pool(dsn, settings.database_pool_size, settings.node)
+    shuffle = connect_to(settings.shuffle_address)
+    disclose = Disclosure(ShuffleServiceStub(shuffle), settings.service_token.get_secret_value())
     try:
         log = PostgresLog(pool)
         consuming = Consuming("audit", "audit", apply, Pinger(bus))
         indexing = asyncio.create_task(Consumers(consuming, CATEGORIES, log, dsn, bus).run())
         server = Server(settings)
-        add_AuditServiceServicer_to_server(Audit(log, pool, keyring), server.grpc)
+        add_AuditServiceServicer_to_server(Audit(log, pool, keyring, disclose), server.grpc)
         server.offer(audit_pb2.DESCRIPTOR.services_by_name["AuditService"])
         try:
             await server.run_until(stopping)
@@ -51,5 +56,6 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
             indexing.cancel()
             await asyncio.wait([indexing])
     finally:
+        await shuffle.close()
         await pool.close()
         await bus.close()

@@ -15,6 +15,7 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from services.audit import enquiries
 from services.audit.check_all import FullCheck, Progress
 from services.audit.check_hand import CHECKS, HandCheck
+from services.audit.disclosure import Disclose
 from services.audit.enquiries import Filter, IndexedHand
 from services.audit.evidence import decoded
 from services.audit.projection import moment
@@ -41,11 +42,14 @@ _Context = Any
 class Audit(AuditServiceServicer):
     """The service; see audit.proto for what each method does."""
 
-    def __init__(self, log: EventLog, pool: Pool, keyring: Keyring) -> None:
+    def __init__(self, log: EventLog, pool: Pool, keyring: Keyring, disclose: Disclose) -> None:
         self._log = log
         self._pool = pool
         self._keyring = keyring
-        self._hand_check = HandCheck(log, keyring, lambda: on_connection(pool, applied_by_wallet))
+        self._disclose = disclose
+        self._hand_check = HandCheck(
+            log, keyring, lambda: on_connection(pool, applied_by_wallet), disclose
+        )
         self._full_checks = asyncio.Semaphore(MAX_CHECKS_AT_ONCE)
 
     async def ListHands(  # noqa: N802
@@ -113,7 +117,7 @@ class Audit(AuditServiceServicer):
                 raise CroupierError("TABLE_NOT_FOUND", f"no table {request.table_id!r}", "table_id")
             loop = asyncio.get_running_loop()
             tell_at = loop.time()
-            check = FullCheck(self._log, self._keyring, snapshot)
+            check = FullCheck(self._log, self._keyring, snapshot, self._disclose)
             async for progress in check.run(request.table_id):
                 if progress.done or loop.time() >= tell_at:
                     yield _progress(progress, total)
@@ -154,6 +158,9 @@ class Audit(AuditServiceServicer):
                 for each in await on_connection(self._pool, enquiries.progress)
             ]
         )
+
+    async def _applied_by_wallet(self) -> dict[str, int]:
+        return await on_connection(self._pool, applied_by_wallet)
 
     async def _root_of(self, shoe_id: str) -> bytes:
         """The seal of a shoe, which is among its first events; empty where there is none."""

@@ -80,12 +80,14 @@ class TableWalk:
 
     def shoes_in_use(self) -> set[str]:
         """The shoes that events still to come may be about, as far as any event has named them."""
-        shoe = self.state.shoe
+        in_use = {
+            shoe.shoe_id for shoe in (self.state.shoe, self.state.next_shoe) if shoe is not None
+        }
         begun = {
             read.body.shoe_id for read in self._group if isinstance(read.body, table.ShoeRequested)
         }
         put_away = {shoe_id for shoe_id, _, _ in self.state.putting_away}
-        return begun | put_away | ({shoe.shoe_id} if shoe is not None else set())
+        return begun | put_away | in_use
 
     def _whole_group(self) -> Iterator[Finding]:
         group, self._group = self._group, []

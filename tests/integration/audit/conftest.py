@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 import asyncpg
 import grpc
@@ -21,7 +21,9 @@ from google.protobuf.message import Message
 
 from services.audit.main import apply as index
 from services.audit.server import Audit
-from services.shuffle.shoes import Shoes
+from services.shuffle import decide as ask
+from services.shuffle.shoe import Purpose
+from services.shuffle.shoes import Request, Shoes
 from services.shuffle.storage import ShoeStore
 from services.wallet.cashier import Cashier
 from services.wallet.following import apply as follow
@@ -111,6 +113,8 @@ class RealHouse:
     wallet: RealWallet
     indexer: Follower
     root: asyncpg.Connection[asyncpg.Record]
+    disclosed: list[str] = field(default_factory=list)
+    instead: bytes | CroupierError | None = None
 
     async def play(self, hands: int, table_id: str = "t1") -> list[str]:
         """Some hands of ann and bob, settled and indexed; their ids."""
@@ -126,6 +130,26 @@ class RealHouse:
         await self.wallet.follow()
         for partition in ("table.0", "shuffle.0", "wallet.0"):
             await self.indexer.catch_up(partition)
+
+    async def disclose(self, shoe_id: str) -> bytes:
+        """What shuffle would answer the audit service, or what a test has it answer."""
+        if isinstance(self.instead, CroupierError):
+            raise self.instead
+        if self.instead is not None:
+            return self.instead
+        seed = await self.house.shoes.disclose(
+            Request(
+                uuid5(UUID(int=1), shoe_id),
+                bytes(32),
+                "audit-service/a1",
+                "audit-service/a1",
+                uuid4(),
+                shoe_id,
+            ),
+            ask.Disclose(Purpose.CHECK, "a1", "check"),
+        )
+        self.disclosed.append(shoe_id)
+        return seed
 
     async def tamper(self, sql: str, *arguments: Any) -> None:
         """What only a superuser can do, who switches the triggers off; it must hit one row."""
@@ -243,7 +267,7 @@ async def client(real: RealHouse, database: Database) -> AsyncIterator[Client]:
                 service_token="unused",  # type: ignore[arg-type]
             )
         )
-        add_AuditServiceServicer_to_server(Audit(log, pool, FIELD_KEYS), server.grpc)
+        add_AuditServiceServicer_to_server(Audit(log, pool, FIELD_KEYS, real.disclose), server.grpc)
         port = await server.start()
         stack.push_async_callback(server.drain)
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
