@@ -95,18 +95,21 @@ class Served:
         return table_pb2_grpc.TableServiceStub(self.channel)
 
 
+def settings() -> WalletSettings:
+    """Settings of a service that needs neither database nor bus."""
+    return WalletSettings(
+        node="w1",
+        listen="127.0.0.1:0",
+        metrics_listen="127.0.0.1:0",
+        token_public_key=PUBLIC_KEY,
+        database_dsn="postgresql://unused",  # type: ignore[arg-type]
+        nats_url="nats://unused",  # type: ignore[arg-type]
+    )
+
+
 @pytest.fixture
 async def served(behaviour: Behaviour) -> AsyncIterator[Served]:
-    server = Server(
-        WalletSettings(
-            node="w1",
-            listen="127.0.0.1:0",
-            metrics_listen="127.0.0.1:0",
-            token_public_key=PUBLIC_KEY,
-            database_dsn="postgresql://unused",  # type: ignore[arg-type]
-            nats_url="nats://unused",  # type: ignore[arg-type]
-        )
-    )
+    server = Server(settings())
     wallet = Wallet(behaviour)  # type: ignore[abstract]
     wallet_pb2_grpc.add_WalletServiceServicer_to_server(wallet, server.grpc)
     server.offer(wallet_pb2.DESCRIPTOR.services_by_name["WalletService"])

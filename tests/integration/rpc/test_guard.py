@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from io import StringIO
-from typing import Any, cast
+from typing import Any
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -15,14 +15,14 @@ import structlog
 from croupier.table.v1 import table_pb2
 from croupier.wallet.v1 import wallet_pb2
 from google.protobuf.descriptor import MethodDescriptor
-from google.protobuf.message_factory import GetMessageClass
 
 from shared.errors import CroupierError
 from shared.ops import logs
 from shared.rpc.access import ACCESS, Role
 from shared.rpc.errors import STATUS, from_rpc_error
-from tests.integration.rpc.conftest import Behaviour, Served, reason_of
-from tests.services import all_methods, bearer, path_of
+from shared.rpc.server import Server
+from tests.integration.rpc.conftest import Behaviour, Served, reason_of, settings
+from tests.services import all_methods, all_services, bearer, path_of
 from tests.unit.rpc.test_errors import REASONS
 
 ASK = wallet_pb2.GetAccountRequest()
@@ -72,37 +72,70 @@ async def test_streams_ask_for_a_token_too(served: Served) -> None:
     assert reason_of(refused.value) == "UNAUTHENTICATED"
 
 
-async def answer_to(served: Served, method: MethodDescriptor, role: Role) -> grpc.StatusCode:
-    """The status that an empty call ends with; a stream's first answer is as good as its end."""
-    path, metadata = path_of(method), bearer(role)
-    nothing = GetMessageClass(method.input_type)().SerializeToString()
-    channel: Any = served.channel
+@pytest.fixture
+async def everything_served() -> AsyncIterator[grpc.aio.Channel]:
+    """A server with every method of every service; each answers with an empty message."""
+    server = Server(settings())
+    for service in all_services():
+        handlers = {method.name: handler_of(method) for method in service.methods}
+        generic = grpc.method_handlers_generic_handler(service.full_name, handlers)
+        server.grpc.add_generic_rpc_handlers((generic,))
+        server.offer(service)
+    port = await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield channel
+    await server.drain()
+
+
+def handler_of(method: MethodDescriptor) -> grpc.RpcMethodHandler[bytes, bytes]:
+    async def one(_: object, __: object) -> bytes:
+        return b""
+
+    async def many(_: object, __: object) -> AsyncIterator[bytes]:
+        yield b""
+
     if method.client_streaming:
-        call = channel.stream_stream(path)(iter(()), metadata=metadata)
-    elif method.server_streaming:
-        call = channel.unary_stream(path)(nothing, metadata=metadata)
-    else:
-        call = channel.unary_unary(path)(nothing, metadata=metadata)
-    if method.server_streaming and await call.read() is not grpc.aio.EOF:
-        call.cancel()
-        return grpc.StatusCode.OK
-    return cast("grpc.StatusCode", await call.code())
+        return grpc.stream_stream_rpc_method_handler(many)
+    if method.server_streaming:
+        return grpc.unary_stream_rpc_method_handler(many)
+    return grpc.unary_unary_rpc_method_handler(one)
+
+
+async def answer_to(channel: Any, method: MethodDescriptor, role: Role) -> grpc.StatusCode:
+    """The status that an empty call ends with."""
+    path, metadata = path_of(method), bearer(role)
+    try:
+        if method.client_streaming:
+            await channel.stream_stream(path)(iter(()), metadata=metadata).read()
+        elif method.server_streaming:
+            await channel.unary_stream(path)(b"", metadata=metadata).read()
+        else:
+            await channel.unary_unary(path)(b"", metadata=metadata)
+    except grpc.aio.AioRpcError as error:
+        return error.code()
+    return grpc.StatusCode.OK
 
 
 @pytest.mark.parametrize("role", list(Role))
 async def test_the_server_admits_exactly_whom_the_table_names(
-    served: Served, behaviour: Behaviour, role: Role
+    everything_served: grpc.aio.Channel, role: Role
 ) -> None:
-    """Every method of the two services here, over the wire, with a token of each role."""
-    behaviour.let_go.set()
+    """Every method of every service there is, over the wire, with a token of each role."""
     for method in all_methods():
-        if method.containing_service.name in ("WalletService", "TableService"):
-            try:
-                code = await answer_to(served, method, role)
-            except grpc.aio.AioRpcError as error:
-                code = error.code()
-            refused = code is grpc.StatusCode.PERMISSION_DENIED
-            assert refused == (role not in ACCESS[path_of(method)]), (method.full_name, role)
+        code = await answer_to(everything_served, method, role)
+        allowed = role in ACCESS[path_of(method)]
+        expected = grpc.StatusCode.OK if allowed else grpc.StatusCode.PERMISSION_DENIED
+        assert code is expected, (method.full_name, role)
+
+
+async def test_a_method_without_a_row_is_closed_to_everybody(
+    everything_served: grpc.aio.Channel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    method = all_methods()[0]
+    monkeypatch.delitem(ACCESS, path_of(method))
+    for role in Role:
+        code = await answer_to(everything_served, method, role)
+        assert code is grpc.StatusCode.PERMISSION_DENIED
 
 
 @pytest.mark.parametrize("reason", REASONS)
