@@ -82,9 +82,10 @@ def cut_shoe(place: int) -> Command:
     return Command(command_id=_id(), cut_shoe=CutShoe(place=place))
 
 
-def pledge_seed(commitment: bytes) -> Command:
-    """Commits to a seed for the coming shoe."""
-    return Command(command_id=_id(), pledge_seed=PledgeSeed(commitment=commitment))
+def pledge_seed(shoe_id: str, commitment: bytes) -> Command:
+    """Commits to a seed for a shoe that is not cut yet."""
+    pledge = PledgeSeed(shoe_id=shoe_id, commitment=commitment)
+    return Command(command_id=_id(), pledge_seed=pledge)
 
 
 def reveal_seed(seed: bytes) -> Command:

@@ -62,10 +62,9 @@ class Seat:
         """The house's time, as far as can be told from here: deadlines are by this clock."""
         return datetime.now(UTC) + timedelta(seconds=self._clock_ahead_s)
 
-    async def next_update(self) -> pb.Update:
-        """The next update, waiting for it.
+    async def changed(self) -> None:
+        """Waits until there is an unread update.
 
-        Where more than 256 are unread the oldest are dropped (`skipped`); each carries whole views.
         Raises `RefusedError` when the table may no longer be watched.
         """
         while not self._unread:
@@ -73,11 +72,18 @@ class Seat:
                 raise self._failure
             self._changed.clear()
             await self._changed.wait()
+
+    async def next_update(self) -> pb.Update:
+        """The next update, waiting for it as `changed` does.
+
+        Where more than 256 are unread the oldest are dropped (`skipped`); each carries whole views.
+        """
+        await self.changed()
         return self._unread.popleft()
 
-    async def newest(self) -> list[pb.Update]:
-        """All unread updates, waiting for one at least. Raises as `next_update` does."""
-        updates = [await self.next_update(), *self._unread]
+    def unread(self) -> list[pb.Update]:
+        """All updates since the last one taken; afterwards none is unread."""
+        updates = list(self._unread)
         self._unread.clear()
         return updates
 

@@ -28,15 +28,22 @@ class SeedKeeper:
     def next_command(self, table: TableView, you: PlayerView) -> Command | None:
         """What is to be said now, if anything."""
         shoe_id = table.shoe.shoe_id
-        offered = {option.command for option in you.options}
-        if "pledge_seed" in offered and shoe_id not in self._seeds:
-            while len(self._seeds) >= _MOST_SHOES:
-                oldest = next(iter(self._seeds))
-                del self._seeds[oldest]
-                self._revealed.discard(oldest)
-            seed = self._seeds[shoe_id] = secrets.token_bytes(SEED_BYTES)
-            return commands.pledge_seed(player_seed_commitment(shoe_id, self._player, seed))
-        if "reveal_seed" in offered and shoe_id in self._seeds and shoe_id not in self._revealed:
-            self._revealed.add(shoe_id)
-            return commands.reveal_seed(self._seeds[shoe_id])
+        for option in you.options:
+            if option.command == "reveal_seed" and self._unrevealed(shoe_id):
+                self._revealed.add(shoe_id)
+                return commands.reveal_seed(self._seeds[shoe_id])
+            if option.command == "pledge_seed" and option.word not in self._seeds:
+                return self._pledge(option.word)
         return None
+
+    def _unrevealed(self, shoe_id: str) -> bool:
+        return shoe_id in self._seeds and shoe_id not in self._revealed
+
+    def _pledge(self, shoe_id: str) -> Command:
+        while len(self._seeds) >= _MOST_SHOES:
+            oldest = next(iter(self._seeds))
+            del self._seeds[oldest]
+            self._revealed.discard(oldest)
+        seed = self._seeds[shoe_id] = secrets.token_bytes(SEED_BYTES)
+        commitment = player_seed_commitment(shoe_id, self._player, seed)
+        return commands.pledge_seed(shoe_id, commitment)

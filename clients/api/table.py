@@ -54,7 +54,7 @@ class TableClient:
         seat = Seat(self.stream, table_id, self.player, seeds)
         try:
             async with asyncio.timeout(timeout_s):
-                await seat.newest()
+                await seat.next_update()
         except TimeoutError:
             await seat.close()
             raise RefusedError("UNREACHABLE", "the table service does not answer") from None

@@ -51,10 +51,11 @@ class Bot:
         stopping = asyncio.create_task(stop.wait())
         try:
             while not (stop.is_set() and not seat.seated):
+                for update in seat.unread():
+                    await self._look(update, seat.player)
                 command = self.next_command(seat, stop.is_set())
                 if command is None or not await self._do(seat, command):
-                    for update in await _change(seat, stopping):
-                        await self._look(update, seat.player)
+                    await _change(seat, stopping)
         finally:
             stopping.cancel()
             await seat.close()
@@ -112,12 +113,12 @@ class Bot:
                 await self._top_up(player)
 
 
-async def _change(seat: Seat, stopping: asyncio.Task[bool]) -> list[Update]:
+async def _change(seat: Seat, stopping: asyncio.Task[bool]) -> None:
     """Waits until the view changes or the bot is told to stop, whichever comes first."""
-    change = asyncio.create_task(seat.newest())
+    change = asyncio.create_task(seat.changed())
     if not stopping.done():
         await asyncio.wait({change, stopping}, return_when=asyncio.FIRST_COMPLETED)
         if not change.done():
             change.cancel()
-            return []
-    return await change
+            return
+    await change

@@ -10,6 +10,9 @@ from croupier.table.v1.table_pb2 import Command, DoneBetting, Option
 from clients.api import commands
 from clients.api.sight import Sight
 
+MOST_CHIPS_MINOR = 100_000
+"""Chips are bought without a bound by the table; what an account can pay is not in the view."""
+
 _UNKNOWN_BOX = 999
 _CHORES = frozenset({"pledge_seed", "reveal_seed"})
 
@@ -38,7 +41,10 @@ def any_legal(sight: Sight, random: Random) -> Command | None:
 
 def legal(sight: Sight, option: Option, random: Random) -> Command:
     """A command within an option's bounds."""
-    amount = sight.money(random.randint(option.minimum, max(option.minimum, option.maximum)))
+    most = option.maximum
+    if option.command == "buy_chips":
+        most = min(most, MOST_CHIPS_MINOR)
+    amount = sight.money(random.randint(option.minimum, max(option.minimum, most)))
     match option.command:
         case "join":
             return commands.join()

@@ -16,6 +16,7 @@ from croupier.table.v1 import table_pb2 as pb
 from croupier.wallet.v1 import wallet_pb2
 
 from clients.api.house import House
+from clients.api.sight import Sight
 from services.table.commands import proposal
 from shared.cards import DECK, Card
 from shared.errors import CroupierError
@@ -94,12 +95,13 @@ class FakeTable:
         events = [
             event_view(event, version, hand_id, viewer)
             for version, (hand_id, event) in enumerate(self.events[after:], after + 1)
+            if after
         ]
         return pb.Update(
             table_id=self.state.table.table_id,
             version=self.state.version,
             previous=after,
-            events=events if after else [],
+            events=events,
             table=public_view(self.state),
             you=player_view(self.state, viewer),
             server_time=timestamp(self.state.now),
@@ -253,7 +255,7 @@ class FakeHouse:
                         pb.PlayResponse(update=table.update(who, request.watch.after_version))
                     )
                 elif request.HasField("command"):
-                    outgoing.put_nowait(_execute(table, who, request.command))
+                    outgoing.put_nowait(execute(table, who, request.command))
             except CroupierError as refused:
                 outgoing.put_nowait(
                     pb.PlayResponse(
@@ -302,7 +304,14 @@ class FakeHouse:
         return account
 
 
-def _execute(table: FakeTable, who: str, command: pb.Command) -> pb.PlayResponse:
+def sight_of(table: FakeTable, player: str) -> Sight:
+    """What a player sees of a table now."""
+    update = table.update(player, 0)
+    return Sight(player, update.table, update.you)
+
+
+def execute(table: FakeTable, who: str, command: pb.Command) -> pb.PlayResponse:
+    """A player's command; raises `CroupierError` where it is refused."""
     key = (who, command.command_id)
     if key not in table.answered:
         asked = proposal(Caller(who, Role.PLAYER, ""), command, "CHF")

@@ -64,7 +64,7 @@ async def test_an_acknowledgement_comes_after_the_updates_it_caused(client: Tabl
     seat = await client.seat("t1")
     answer = await seat.execute(commands.done_betting())
     assert seat.version == answer.version == 2
-    assert [event.type for update in await seat.newest() for event in update.events] == ["BetsDone"]
+    assert [event.type for update in seat.unread() for event in update.events] == ["BetsDone"]
 
 
 async def test_after_a_cut_each_table_resumes_from_the_last_version_seen(
@@ -72,7 +72,7 @@ async def test_after_a_cut_each_table_resumes_from_the_last_version_seen(
 ) -> None:
     seat = await client.seat("t1")
     await seat.execute(commands.done_betting())
-    await seat.newest()
+    seat.unread()
     tables.cut()
     await eventually(lambda: tables.streams == 0)
     tables.table("t1").append("bob")
@@ -141,7 +141,7 @@ async def test_a_gap_is_filled_before_anything_else_is_shown(
     table.watching.append(unheard)
     table.append("cid")
     await seen(seat, 3)
-    versions = [event.version for update in await seat.newest() for event in update.events]
+    versions = [event.version for update in seat.unread() for event in update.events]
     assert versions == [2, 3]
 
 
@@ -151,12 +151,12 @@ async def test_an_update_seen_before_the_cut_is_not_shown_again(
     seat = await client.seat("t1")
     await seat.execute(commands.done_betting())
     (queue,) = tables.table("t1").watching
-    await seat.newest()
+    seat.unread()
     table = tables.table("t1")
     queue.put_nowait(pb.PlayResponse(update=table.update(1)))
     table.append("bob")
     await seen(seat, 3)
-    versions = [event.version for update in await seat.newest() for event in update.events]
+    versions = [event.version for update in seat.unread() for event in update.events]
     assert versions == [3]
 
 
@@ -169,7 +169,7 @@ async def test_updates_nobody_takes_are_bounded_and_the_view_stays_the_newest(
     await seen(seat, MOST_UNREAD_UPDATES + 11)
     assert seat.skipped == 10
     assert seat.table.table.version == MOST_UNREAD_UPDATES + 11
-    assert len(await seat.newest()) == MOST_UNREAD_UPDATES
+    assert len(seat.unread()) == MOST_UNREAD_UPDATES
 
 
 async def test_who_may_not_play_is_told_at_once_and_everywhere(
