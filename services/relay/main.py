@@ -9,6 +9,7 @@ from services.relay.relay import Relay
 from shared.bus.stream import connect
 from shared.log import PostgresLog, open_pool
 from shared.ops.settings import RelaySettings
+from shared.ops.tasks import end
 from shared.rpc.server import Server
 
 
@@ -30,6 +31,4 @@ async def serve(settings: RelaySettings, stopping: asyncio.Event) -> None:
                 relaying.result()
             await serving
         finally:
-            relaying.cancel()
-            serving.cancel()
-            await asyncio.gather(relaying, serving, return_exceptions=True)
+            await end([relaying, serving])

@@ -13,6 +13,7 @@ from nats.errors import Error as NatsError
 from services.relay.partition import PartitionRelay
 from shared.bus.ping import SUBJECTS, partition_of_ping
 from shared.log import EventLog, LogUnavailableError
+from shared.ops.tasks import end
 
 LOOK_EVERY_S = 0.05
 
@@ -38,9 +39,7 @@ class Relay:
                 await self._look()
                 await asyncio.sleep(LOOK_EVERY_S)
         finally:
-            for task in self._tasks:
-                task.cancel()
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+            await end(self._tasks)
             with contextlib.suppress(NatsError):
                 await pings.unsubscribe()
 

@@ -34,6 +34,7 @@ from shared.log import (
     read_partition_on,
     read_stream_on,
 )
+from shared.ops.tasks import end
 
 MAX_BATCH_MESSAGES = 256
 MAX_BATCH_EVENTS = 1_000
@@ -145,8 +146,7 @@ class Consumer:
             try:
                 await self._consume(connection, pull)
             finally:
-                pulling.cancel()
-                await asyncio.gather(pulling, return_exceptions=True)
+                await end([pulling])
         finally:
             # Not a polite farewell: the server may be gone, and the lock goes with the connection.
             connection.terminate()

@@ -10,6 +10,7 @@ from nats.aio.client import Client
 
 from shared.bus.consumer import Consumer, Consuming
 from shared.log import EventLog, LogDivergedError, LogUnavailableError, category_of
+from shared.ops.tasks import end
 
 NEW_PARTITIONS_EVERY_S = 5.0
 
@@ -53,9 +54,7 @@ class Consumers:
                         self._start(partition)
                 await asyncio.sleep(NEW_PARTITIONS_EVERY_S)
         finally:
-            for task in self._tasks.values():
-                task.cancel()
-            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+            await end(self._tasks.values())
 
     def _start(self, partition: str) -> None:
         if partition in self._tasks:

@@ -13,6 +13,7 @@ from shared.bus.consumer import Consumer, Consuming
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import Connection, PostgresLog, RecordedEvent, open_pool
+from shared.ops.tasks import end
 from tests.integration.bus import probe
 from tests.logs import append
 from tests.servers import (
@@ -87,9 +88,7 @@ async def measure(database: Database, nats_url: str) -> None:
         await sink.reaches(answer.first_position)
         waits.append(time.perf_counter() - committed)
     print(f"one event, from its commit to applied: median {statistics.median(waits) * 1e3:.2f} ms")
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
+    await end(tasks)
     await log.close()
     await pool.close()
     await client.close()

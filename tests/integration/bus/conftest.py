@@ -21,6 +21,7 @@ from shared.bus.consumer import Consumer
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import EventLog, Outcome, PostgresLog, open_pool
+from shared.ops.tasks import end
 from tests.integration.bus import probe
 from tests.integration.bus.probe import Probe
 from tests.logs import append
@@ -50,8 +51,7 @@ class House:
 
     async def stop(self, task: asyncio.Task[None]) -> None:
         """Cancels one of them and waits for its end."""
-        task.cancel()
-        await asyncio.wait([task])
+        await end([task])
 
     def relay(self) -> asyncio.Task[None]:
         """A relay in this process."""
@@ -128,9 +128,7 @@ async def house_in(database: Database, nats_url: str) -> AsyncIterator[House]:
     try:
         yield house
     finally:
-        for task in house.tasks:
-            task.cancel()
-        await asyncio.gather(*house.tasks, return_exceptions=True)
+        await end(house.tasks)
         await log.close()
         pool.terminate()
         house.root.terminate()

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from nats.js.api import AckPolicy, ConsumerConfig
+from nats.js.errors import NotFoundError
 
 from services.relay.reading import batches_after
 from shared.bus import consumer as consumer_module
@@ -62,8 +63,11 @@ async def active(house: House, handler: Probe) -> None:
 
 
 async def _has_durable(house: House) -> bool:
-    names = [each.name for each in await house.client.jetstream().consumers_info(STREAM)]
-    return DURABLE in names
+    try:
+        await house.client.jetstream().consumer_info(STREAM, DURABLE)
+    except NotFoundError:
+        return False
+    return True
 
 
 @pytest.mark.usefixtures("only_the_bus")

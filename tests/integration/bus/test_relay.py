@@ -143,7 +143,7 @@ async def test_the_relay_is_killed_in_the_middle(house: House, handler: Probe) -
             house.nats_url,
         )
         before = await house.stored()
-        await house.stores(min(before + 300, 3_000))
+        await house.stores(min(before + 1_000, 3_000))
         process.kill()
         await process.wait()
         kills += 1
