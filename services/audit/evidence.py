@@ -21,7 +21,7 @@ from shared.table.codec import INPUT_TYPES, TableCodec
 from shared.table.evolve import evolve
 from shared.table.state import TableState
 
-PAGE_EVENTS = 1_000
+PAGE_EVENTS = 500
 MAX_CACHED_STATES = 1_024
 CACHE_EVERY_VERSIONS = 200
 

@@ -8,11 +8,12 @@ from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
+import structlog
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.audit.v1.audit_pb2_grpc import AuditServiceServicer
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from services.audit import enquiries
+from services.audit import enquiries, metrics
 from services.audit.check_all import FullCheck, Progress
 from services.audit.check_hand import CHECKS, HandCheck
 from services.audit.disclosure import Disclose
@@ -37,6 +38,7 @@ MAX_CHECKS_AT_ONCE = 2
 _TELL_EVERY_S = 0.25
 
 _Context = Any
+_log = structlog.get_logger()
 
 
 class Audit(AuditServiceServicer):
@@ -93,7 +95,10 @@ class Audit(AuditServiceServicer):
     async def VerifyHand(  # noqa: N802
         self, request: pb.VerifyHandRequest, context: _Context
     ) -> pb.VerifyHandResponse:
-        report = await self._hand_check.run(request.hand_id)
+        with metrics.hand_seconds.time():
+            report = await self._hand_check.run(request.hand_id)
+        _tell_of(report.findings, hand=request.hand_id)
+        metrics.hands_checked.labels("failed" if report.findings else "verified").inc()
         return pb.VerifyHandResponse(
             hand_id=request.hand_id,
             verified=not report.findings,
@@ -119,10 +124,13 @@ class Audit(AuditServiceServicer):
             tell_at = loop.time()
             check = FullCheck(self._log, self._keyring, snapshot, self._disclose)
             async for progress in check.run(request.table_id):
+                metrics.full_check_hands.set(progress.hands)
                 if progress.done or loop.time() >= tell_at:
+                    _tell_of(progress.findings, table=request.table_id)
                     yield _progress(progress, total)
                     progress.findings.clear()
                     tell_at = loop.time() + _TELL_EVERY_S
+            metrics.full_checks.labels("failed" if progress.found else "verified").inc()
 
     async def ListEvents(  # noqa: N802
         self, request: pb.ListEventsRequest, context: _Context
@@ -171,6 +179,14 @@ class Audit(AuditServiceServicer):
             if read.event.type == "ShoeSealed":
                 return bytes(read.body.root)
         return b""
+
+
+def _tell_of(findings: Sequence[Finding], **about: str) -> None:
+    """In the log stands that something was found and by which check; what, only auditors learn."""
+    metrics.count(findings)
+    if findings:
+        checks = sorted({finding.check.name for finding in findings})
+        _log.error("not_verified", findings=len(findings), checks=checks, **about)
 
 
 _NAMES_THE_SHOE = ("HandOpened", "CardsDue", "BettingOpened")

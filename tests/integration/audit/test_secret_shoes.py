@@ -6,10 +6,22 @@ import json
 
 import pytest
 from croupier.audit.v1 import audit_pb2 as pb
+from croupier.shuffle.v1.shuffle_pb2_grpc import (
+    ShuffleServiceStub,
+    add_ShuffleServiceServicer_to_server,
+)
+from pydantic import SecretStr
 
+from services.audit.disclosure import Disclosure
+from services.shuffle.server import Shuffle
 from shared.errors import CroupierError
+from shared.ops.settings import ShuffleSettings
+from shared.rpc.access import Role
+from shared.rpc.channel import connect
+from shared.rpc.server import Server
 from shared.table import events as e
 from tests.integration.audit.conftest import Client, RealHouse, refused
+from tests.services import PUBLIC_KEY, token
 
 
 async def played(real: RealHouse) -> str:
@@ -86,3 +98,37 @@ async def test_private_cards_are_opened_for_the_auditor_alone(
         "SELECT card FROM audit.card WHERE hand_id = $1 AND face = 'owner'", hand_id
     )
     assert [row["card"] for row in private] == [None, None]
+
+
+async def test_shuffle_discloses_to_the_audit_service(real: RealHouse) -> None:
+    await played(real)
+    retired = await real.root.fetchval(
+        "SELECT stream FROM log.events WHERE type = 'ShoeRetired' LIMIT 1"
+    )
+    shoe_id = retired.removeprefix("shuffle/")
+    server = Server(
+        ShuffleSettings(
+            node="s1",
+            listen="127.0.0.1:0",
+            metrics_listen="127.0.0.1:0",
+            token_public_key=PUBLIC_KEY,
+            database_dsn=SecretStr("postgresql://unused"),
+            nats_url=SecretStr("nats://unused"),
+            deployment_key=SecretStr("A" * 43 + "="),
+            seed_key=SecretStr("A" * 43 + "="),
+        )
+    )
+    add_ShuffleServiceServicer_to_server(Shuffle(real.house.shoes), server.grpc)
+    port = await server.start()
+    async with connect(f"127.0.0.1:{port}") as channel:
+        stub = ShuffleServiceStub(channel)
+        disclose = Disclosure(stub, token(Role.AUDIT_SERVICE))
+        assert len(await disclose(shoe_id)) == 32
+        assert await disclose(shoe_id) == await real.disclose(shoe_id)
+        with pytest.raises(CroupierError) as error:
+            await disclose("t9-s9")
+        assert error.value.reason == "SHOE_NOT_FOUND"
+        with pytest.raises(CroupierError) as error:
+            await Disclosure(stub, token(Role.AUDITOR))(shoe_id)
+        assert error.value.reason == "ROLE_NOT_ALLOWED"
+    await server.drain()
