@@ -111,7 +111,7 @@ def _cut_shoe(who: str, action: table_pb2.CutShoe, currency: str) -> MakeFact:
 
 
 def _pledge_seed(who: str, action: table_pb2.PledgeSeed, currency: str) -> MakeFact:
-    return lambda at: e.SeedPledged(who, action.commitment, at)
+    return lambda at: e.SeedPledged(who, action.commitment, at, action.shoe_id)
 
 
 def _reveal_seed(who: str, action: table_pb2.RevealSeed, currency: str) -> MakeFact:

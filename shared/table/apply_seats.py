@@ -10,7 +10,7 @@ from typing import Any
 from shared.games.registry import game
 from shared.ids import event_id
 from shared.table import events as e
-from shared.table.state import ASKED, Config, Seat, Status, TableState, clocks, free_chips
+from shared.table.state import ASKED, Config, Seat, Shoe, Status, TableState, clocks, free_chips
 
 
 def with_seat(state: TableState, seat: Seat) -> TableState:
@@ -142,7 +142,21 @@ def _player_left(state: TableState, event: e.PlayerLeft) -> TableState:
     seat = state.seats[event.player]
     late = tuple((request, seat.player, amount) for request, amount in seat.requests)
     seats = {player: other for player, other in state.seats.items() if player != event.player}
-    return replace(state, seats=seats, late_chips=state.late_chips + late)
+    return replace(
+        state,
+        seats=seats,
+        late_chips=state.late_chips + late,
+        shoe=_unpledged(state.shoe, event.player),
+        next_shoe=_unpledged(state.next_shoe, event.player),
+    )
+
+
+def _unpledged(shoe: Shoe | None, player: str) -> Shoe | None:
+    """Nobody waits for the seed of a player who left before the cut: shuffle never hears of it."""
+    if shoe is None or shoe.cut_offered:
+        return shoe
+    kept = tuple(pledge for pledge in shoe.pledges if pledge[0] != player)
+    return replace(shoe, pledges=kept)
 
 
 def _sit_out_changed(state: TableState, event: e.SitOutChanged) -> TableState:

@@ -12,7 +12,8 @@ from shared.table.state import Betting, Shoe, TableState
 
 
 def _shoe_requested(state: TableState, event: e.ShoeRequested) -> TableState:
-    return replace(state, shoe=Shoe(event.shoe_id, state.version + 1))
+    shoe = Shoe(event.shoe_id, state.version + 1)
+    return replace(state, shoe=shoe) if state.shoe is None else replace(state, next_shoe=shoe)
 
 
 def _shoe(change: Callable[[Shoe, Any], Shoe]) -> Callable[[TableState, Any], TableState]:
@@ -20,6 +21,20 @@ def _shoe(change: Callable[[Shoe, Any], Shoe]) -> Callable[[TableState, Any], Ta
 
     def apply(state: TableState, event: Any) -> TableState:
         return state if state.shoe is None else replace(state, shoe=change(state.shoe, event))
+
+    return apply
+
+
+def _named(change: Callable[[Shoe, Any], Shoe]) -> Callable[[TableState, Any], TableState]:
+    """Apply an event to the shoe that it names, in use or next."""
+
+    def apply(state: TableState, event: Any) -> TableState:
+        shoe, following = state.shoe, state.next_shoe
+        if shoe is not None and shoe.shoe_id == event.shoe_id:
+            return replace(state, shoe=change(shoe, event))
+        if following is not None and following.shoe_id == event.shoe_id:
+            return replace(state, next_shoe=change(following, event))
+        return state
 
     return apply
 
@@ -72,7 +87,13 @@ def _shoe_ready(shoe: Shoe, event: e.ShoeReady) -> Shoe:
 
 def _shoe_finished(state: TableState, event: e.ShoeFinished) -> TableState:
     over = (event.shoe_id, event.why, state.version + 1)
-    return replace(state, shoe=None, cards=None, putting_away=(*state.putting_away, over))
+    return replace(
+        state,
+        shoe=state.next_shoe,
+        next_shoe=None,
+        cards=None,
+        putting_away=(*state.putting_away, over),
+    )
 
 
 def _shoe_put_away(state: TableState, event: e.ShoePutAway) -> TableState:
@@ -177,8 +198,8 @@ def _pot_paid(state: TableState, event: e.PotPaid) -> TableState:
 
 APPLY: Mapping[type[Any], Callable[[TableState, Any], TableState]] = {
     e.ShoeRequested: _shoe_requested,
-    e.ShoeOffered: _shoe(_shoe_offered),
-    e.SeedPledged: _shoe(_seed_pledged),
+    e.ShoeOffered: _named(_shoe_offered),
+    e.SeedPledged: _named(_seed_pledged),
     e.SeedRevealed: _shoe(_seed_revealed),
     e.CutOffered: _cut_offered,
     e.CutChosen: _shoe(_cut_chosen),

@@ -21,18 +21,25 @@ def _in_use(state: TableState, shoe_id: str) -> Shoe:
     return state.shoe
 
 
+def _known(state: TableState, shoe_id: str) -> Shoe:
+    for shoe in (state.shoe, state.next_shoe):
+        if shoe is not None and shoe.shoe_id == shoe_id:
+            return shoe
+    raise RuleError("SHOE_NOT_FOUND", "that shoe is neither in use here nor the next", "shoe_id")
+
+
 def _shoe_offered(state: TableState, fact: e.ShoeOffered) -> None:
-    if _in_use(state, fact.shoe_id).offered:
+    if _known(state, fact.shoe_id).offered:
         raise RuleError("SHOE_EXISTS", "the shoe has been offered", "shoe_id")
 
 
 def _seed_pledged(state: TableState, fact: e.SeedPledged) -> None:
     seated(state, fact.player)
-    shoe = state.shoe
+    shoe = _known(state, fact.shoe_id)
     if len(fact.commitment) != COMMITMENT_BYTES:
         raise RuleError("SEED_REFUSED", "a commitment is 32 bytes", "commitment")
-    if shoe is None or not shoe.offered or shoe.cut_offered:
-        raise RuleError("SEED_REFUSED", "no shoe takes seeds now", "commitment")
+    if not shoe.offered or shoe.cut_offered:
+        raise RuleError("SEED_REFUSED", "the shoe takes no seeds now", "shoe_id")
     if any(player == fact.player for player, _ in shoe.pledges):
         raise RuleError("SEED_REFUSED", "one seed a player and shoe", "commitment")
     if len(shoe.pledges) >= MOST_SEEDS:

@@ -42,15 +42,19 @@ def running_hand(state: TableState) -> str:
 def hand_ids(before: TableState, events: Iterable[e.Event]) -> list[str]:
     """The hand id of each of the events that follow the state `before`; empty where there is none.
 
-    From BettingOpened to HandSettled or HandVoided everything but chips, seats and the table's own
-    affairs belongs to the hand.
+    From BettingOpened to HandSettled or HandVoided everything but chips, seats, the next shoe
+    and the table's own affairs belongs to the hand.
     """
     current = running_hand(before)
+    following = before.next_shoe.shoe_id if before.next_shoe is not None else ""
     ids: list[str] = []
     for event in events:
         if isinstance(event, e.BettingOpened):
             current = event.hand_id
-        ids.append("" if isinstance(event, _OF_NO_HAND) else current)
+        of_next_shoe = (
+            isinstance(event, e.ShoeOffered | e.SeedPledged) and event.shoe_id == following
+        )
+        ids.append("" if of_next_shoe or isinstance(event, _OF_NO_HAND) else current)
         if isinstance(event, e.HandSettled | e.HandVoided):
             current = ""
     return ids

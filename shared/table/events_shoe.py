@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ShoeRequested:
+    """The shoe to deal from where the table has none, else the one that follows on it."""
+
     shoe_id: str = ""
     decks: int = 0
     publish_seed: bool = False
@@ -24,6 +26,7 @@ class SeedPledged:
     player: str = ""
     commitment: bytes = b""
     at: int = 0
+    shoe_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +89,8 @@ class ShoeReady:
 
 @dataclass(frozen=True, slots=True)
 class ShoeFinished:
-    """No more cards will be asked of the shoe; shuffle is told to retire it."""
+    """No more cards will be asked of the shoe; shuffle is told to retire it. The next one takes its
+    place."""
 
     shoe_id: str = ""
     why: str = ""

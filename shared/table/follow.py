@@ -9,7 +9,7 @@ from __future__ import annotations
 from shared.table import events as e
 from shared.table.envelope import running_hand
 from shared.table.follow_between import between_hands
-from shared.table.follow_deal import before_deal
+from shared.table.follow_deal import before_deal, shoe_requested
 from shared.table.follow_hand import in_hand, on_incident
 from shared.table.state import ASKED, Status, TableState, free_chips
 
@@ -35,11 +35,20 @@ def next_derived(state: TableState) -> e.Derived | None:
         resolved = on_incident(state, state.incident)
         if resolved is not None:
             return resolved
+    if _next_shoe_due(state):
+        return shoe_requested(state)
     if state.hand is not None:
         return in_hand(state, state.hand)
     if state.betting is not None and state.betting.closed:
         return before_deal(state, state.betting)
     return between_hands(state)
+
+
+def _next_shoe_due(state: TableState) -> bool:
+    """Two shoes alternate: as soon as one is sealed the next is asked for, so that no hand waits
+    for a shuffle."""
+    sealed = state.shoe is not None and state.shoe.sealed
+    return sealed and state.next_shoe is None and state.status is Status.OPEN
 
 
 def _joining(state: TableState) -> e.Derived | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shared.table.apply_seats import request_id
 from shared.table.envelope import running_hand
 from shared.table.events import CardSlot
-from shared.table.state import TableState, next_clock
+from shared.table.state import Shoe, TableState, next_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +92,8 @@ def next_step(state: TableState) -> Waiting:
     shoe = _shoe_errand(state)
     if shoe is not None:
         errands.append(shoe)
+    if state.next_shoe is not None and not state.next_shoe.offered:
+        errands.append(_open_shoe(state, state.next_shoe))
     if state.cards is not None and state.shoe is not None:
         errands.append(
             Cards(
@@ -118,19 +120,9 @@ def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:
     shoe = state.shoe
     if shoe is None or shoe.sealed:
         return None
-    table = state.table
     request = request_id(state, shoe.request_version)
     if not shoe.offered:
-        low, high = table.shoe_rules.cut_range(table.decks * 52)
-        return OpenShoe(
-            request_id=request,
-            shoe_id=shoe.shoe_id,
-            decks=table.decks,
-            cut_low=low,
-            cut_high=high,
-            behind_cut_card=table.shoe_rules.cards_behind_cut_card,
-            publish=table.shoe_rules.publish_seed,
-        )
+        return _open_shoe(state, shoe)
     if not shoe.cut_decided:
         return None
     record = RecordCut(request, shoe.shoe_id, shoe.pledges, shoe.cut_player, shoe.cut_place)
@@ -139,3 +131,17 @@ def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:
     if shoe.pledges and not shoe.seeds_over:
         return None
     return SealShoe(request, shoe.shoe_id, shoe.reveals, None if shoe.cut_recorded else record)
+
+
+def _open_shoe(state: TableState, shoe: Shoe) -> OpenShoe:
+    table = state.table
+    low, high = table.shoe_rules.cut_range(table.decks * 52)
+    return OpenShoe(
+        request_id=request_id(state, shoe.request_version),
+        shoe_id=shoe.shoe_id,
+        decks=table.decks,
+        cut_low=low,
+        cut_high=high,
+        behind_cut_card=table.shoe_rules.cards_behind_cut_card,
+        publish=table.shoe_rules.publish_seed,
+    )

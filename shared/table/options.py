@@ -137,7 +137,16 @@ def _decide(deciding: Deciding, option: table_pb2.Option) -> table_pb2.Option:
     return option
 
 
+def _pledges(state: TableState, player: str) -> Iterator[table_pb2.Option]:
+    for shoe in (state.shoe, state.next_shoe):
+        if shoe is None or not shoe.offered or shoe.cut_offered:
+            continue
+        if all(who != player for who, _ in shoe.pledges):
+            yield table_pb2.Option(command="pledge_seed", word=shoe.shoe_id)
+
+
 def _shoe(state: TableState, player: str) -> Iterator[table_pb2.Option]:
+    yield from _pledges(state, player)
     shoe = state.shoe
     if shoe is None or not shoe.offered or shoe.sealed:
         return
@@ -147,8 +156,6 @@ def _shoe(state: TableState, player: str) -> Iterator[table_pb2.Option]:
             command="cut_shoe", minimum=low, maximum=high, deadline=timestamp(shoe.cut_deadline)
         )
     pledged = any(who == player for who, _ in shoe.pledges)
-    if not shoe.cut_offered and not pledged:
-        yield table_pb2.Option(command="pledge_seed")
     revealed = any(who == player for who, _ in shoe.reveals)
     if shoe.seeds_deadline and pledged and not revealed and not shoe.seeds_over:
         yield table_pb2.Option(command="reveal_seed", deadline=timestamp(shoe.seeds_deadline))

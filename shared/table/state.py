@@ -67,9 +67,9 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class Shoe:
-    """The shoe in use, from the request on. `next_position` counts from 0 after the cut;
-    `burn_left` are the cards still to burn at its start; a `spoiled` one saw a void or dead hand
-    and is changed."""
+    """The shoe in use or the next one, from the request on. `next_position` counts from 0 after
+    the cut; `burn_left` are the cards still to burn at its start; a `spoiled` one saw a void or
+    dead hand and is changed."""
 
     shoe_id: str
     request_version: int
@@ -189,6 +189,9 @@ class TableState:
     removed: frozenset[str] = frozenset()
     """Players that the pit removed (DRW-15)."""
     shoe: Shoe | None = None
+    next_shoe: Shoe | None = None
+    """Made ready while the present one is played, as two decks alternate on a table: opened, and
+    pledged for. It is cut and sealed once its first hand's betting is over (TAB-09)."""
     putting_away: tuple[tuple[str, str, int], ...] = ()
     """Shoes that are over and shuffle has not retired: (shoe id, why, version of ShoeFinished)."""
     late_chips: tuple[tuple[str, str, int], ...] = ()

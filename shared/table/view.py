@@ -14,7 +14,7 @@ from shared.table.codec import timestamp, to_message
 from shared.table.envelope import running_hand
 from shared.table.follow_deal import boxes_of
 from shared.table.options import options
-from shared.table.state import Status, TableState, free_chips, next_clock, staked
+from shared.table.state import Shoe, Status, TableState, free_chips, next_clock, staked
 
 _STATUS = {
     Status.OPEN: table_pb2.TABLE_STATUS_OPEN,
@@ -79,14 +79,10 @@ def public_view(state: TableState) -> table_pb2.TableView:
     )
     if state.hand is not None:
         view.hands.extend(_hands(table.game.cells(state.hand.play), _public_cards(state)))
-    shoe = state.shoe
-    if shoe is not None:
-        view.shoe.shoe_id = shoe.shoe_id
-        view.shoe.commitment = shoe.commitment
-        view.shoe.root = shoe.root
-        view.shoe.size = shoe.size
-        view.shoe.next_position = shoe.next_position
-        view.shoe.cut_player = shoe.cut_player if shoe.cut_deadline else ""
+    if state.shoe is not None:
+        view.shoe.CopyFrom(_shoe(state.shoe))
+    if state.next_shoe is not None:
+        view.next_shoe.CopyFrom(_shoe(state.next_shoe))
     clock, deadline = next_clock(state)
     if deadline and not clock.startswith("join/"):
         view.deadline.CopyFrom(timestamp(deadline))
@@ -136,6 +132,17 @@ def _boxes(state: TableState) -> Iterable[e.BoxBets]:
     if state.hand is not None:
         return state.last_boxes
     return boxes_of(state.betting) if state.betting is not None else ()
+
+
+def _shoe(shoe: Shoe) -> table_pb2.ShoeView:
+    return table_pb2.ShoeView(
+        shoe_id=shoe.shoe_id,
+        commitment=shoe.commitment,
+        root=shoe.root,
+        size=shoe.size,
+        next_position=shoe.next_position,
+        cut_player=shoe.cut_player if shoe.cut_deadline else "",
+    )
 
 
 def _seat(state: TableState, player: str) -> table_pb2.SeatView:

@@ -283,8 +283,10 @@ async def test_while_the_shoe_is_cut_and_after(house: House) -> None:
     assert await ann.may_not("t1", cut_shoe=pb.CutShoe(place=-1)) == edge
     reveal = {"reveal_seed": pb.RevealSeed(seed=bytes(32))}
     assert await ann.may_not("t1", **reveal) == ("SEED_REFUSED", "seed")
-    pledge = {"pledge_seed": pb.PledgeSeed(commitment=bytes(32))}
-    assert await ann.may_not("t1", **pledge) == ("SEED_REFUSED", "commitment")
+    pledge = {"pledge_seed": pb.PledgeSeed(commitment=bytes(32), shoe_id="t1-s2")}
+    assert await ann.may_not("t1", **pledge) == ("SEED_REFUSED", "shoe_id")
+    unknown = {"pledge_seed": pb.PledgeSeed(commitment=bytes(32), shoe_id="t2-s2")}
+    assert await ann.may_not("t1", **unknown) == ("SHOE_NOT_FOUND", "shoe_id")
     assert (await ann.may_not("t1", decide=pb.Decide(box=1, action="bet"))) == (
         "DECISION_NOT_DUE",
         "box",

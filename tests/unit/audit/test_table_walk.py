@@ -42,7 +42,8 @@ async def with_seed() -> Night:
     give = evening.house.give
     shoe = evening.house.tables["t1"].shoe
     assert shoe is not None
-    await give("t1", e.SeedPledged("ann", player_seed_commitment(shoe.shoe_id, "ann", SEED)))
+    commitment = player_seed_commitment(shoe.shoe_id, "ann", SEED)
+    await give("t1", e.SeedPledged("ann", commitment, shoe_id=shoe.shoe_id))
     await evening.house.play("t1", *BETS, cut=77)
     await give("t1", e.SeedRevealed("ann", SEED))
     await evening.house.play("t1", *BETS)
@@ -68,9 +69,12 @@ async def test_what_was_played_holds() -> None:
 async def test_a_shoe_to_its_end_and_a_table_that_closes_hold() -> None:
     whole = await Evidence.of(await with_seed())
     assert whole.findings() == []
-    assert [event.type for event in whole.table][-3:] == [
+    # The shoe in use, and the next one, which was never dealt from.
+    assert [event.type for event in whole.table][-5:] == [
+        "ShoeFinished",
         "ShoeFinished",
         "TableClosed",
+        "ShoePutAway",
         "ShoePutAway",
     ]
 
@@ -437,7 +441,7 @@ async def test_the_mark_may_lie_within_an_append() -> None:
 async def test_a_shoe_is_in_use_until_it_is_put_away() -> None:
     whole = await Evidence.of(await with_seed())
     walk = TableWalk(CODEC, {})
-    [shoe_id] = list(shoes_in(whole.table))
+    shoe_id, following = shoes_in(whole.table)
     in_use = []
     for event in whole.table:
         list(walk.step(event))
@@ -445,7 +449,8 @@ async def test_a_shoe_is_in_use_until_it_is_put_away() -> None:
     list(walk.end())
     assert in_use[0] == ("TableOpened", set())
     assert ("ShoeRequested", {shoe_id}) in in_use
-    assert ("ShoeFinished", {shoe_id}) in in_use
+    assert ("HandOpened", {shoe_id, following}) in in_use
+    assert ("ShoeFinished", {shoe_id, following}) in in_use
     assert walk.shoes_in_use() == set()
 
 
@@ -453,7 +458,7 @@ async def test_an_unreadable_request_names_no_shoe() -> None:
     whole = await evidence()
     place = index_of(whole.table, "ShoeRequested")
     whole.table[place] = replace(whole.table[place], payload=b"\xff")
-    assert list(shoes_in(whole.table)) == []
+    assert list(shoes_in(whole.table)) == list(whole.shoes)[1:]
 
 
 async def test_nothing_walked_is_nothing_found() -> None:

@@ -136,6 +136,14 @@ class Story:
         """The card at a position of any shoe of this story."""
         return self.top[position] if position < len(self.top) else DECK[position * 7 % 52]
 
+    def pledge(self, player: str, commitment: bytes = b"p" * 32) -> e.SeedPledged:
+        """A pledge for the shoe that takes them: the one in use before its cut, else the next."""
+        shoe = self.state.shoe
+        if shoe is None or shoe.cut_offered:
+            shoe = self.state.next_shoe
+        assert shoe is not None, "no shoe takes seeds"
+        return e.SeedPledged(player, commitment, self.now, shoe.shoe_id)
+
     def bet(self, player: str, box: int, wager: str, stake: int) -> list[e.Event]:
         """Places a bet."""
         return self.do(e.BetPlaced(player, box, wager, stake, at=self.now))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from shared.errors import CroupierError
@@ -160,7 +162,9 @@ def test_a_coup_from_the_first_bet_to_the_next_window() -> None:
         "CutChosen",
         "CutLeftToDealer",
         "ShoeReady",
+        "ShoeRequested",
         "CardsDue",
+        "ShoeOffered",
         "CardsDealt",
         "CardsDue",
         "CardsDealt",
@@ -362,11 +366,12 @@ def test_no_answer_leaves_the_cut_to_the_dealer() -> None:
 
 def test_seeds_are_pledged_before_the_cut_and_revealed_after_it_is_on_record() -> None:
     story = Story(chips=("ann", "bob"))
-    pledge = e.SeedPledged("ann", b"p" * 32, story.now)
+    pledge = story.pledge("ann")
     assert refused(story, pledge) == "SEED_REFUSED"  # no shoe is offered yet
     story.run()
-    assert refused(story, e.SeedPledged("ann", b"p", story.now)) == "SEED_REFUSED"
-    story.do(pledge, e.SeedPledged("bob", b"q" * 32, story.now))
+    assert refused(story, story.pledge("ann", b"p")) == "SEED_REFUSED"
+    assert refused(story, replace(pledge, shoe_id="t1-s9")) == "SHOE_NOT_FOUND"
+    story.do(pledge, story.pledge("bob", b"q" * 32))
     assert refused(story, pledge) == "SEED_REFUSED"
     story.bet("ann", 1, "player", 1_000)
     story.done("ann", "bob")
@@ -396,7 +401,7 @@ def test_seeds_are_pledged_before_the_cut_and_revealed_after_it_is_on_record() -
 def test_a_seed_that_is_not_revealed_in_time_is_left_out() -> None:
     story = Story(chips=("ann",))
     story.run()
-    story.do(e.SeedPledged("ann", b"p" * 32, story.now))
+    story.do(story.pledge("ann"))
     story.bet("ann", 1, "player", 1_000)
     story.done("ann")
     story.do(e.CutChosen("ann", 7, story.now))
@@ -416,9 +421,8 @@ def test_a_shoe_takes_32_seeds_and_no_more() -> None:
     for player in players:
         story.do(e.JoinAsked(player, story.now))
     for player in players[:32]:
-        story.do(e.SeedPledged(player, player.encode().ljust(32), story.now))
-    last = e.SeedPledged("p32", b"p" * 32, story.now)
-    assert refused(story, last) == "SEED_REFUSED"
+        story.do(story.pledge(player, player.encode().ljust(32)))
+    assert refused(story, story.pledge("p32")) == "SEED_REFUSED"
 
 
 def test_answers_about_another_shoe_or_out_of_turn_are_refused() -> None:
@@ -435,7 +439,7 @@ def test_answers_about_another_shoe_or_out_of_turn_are_refused() -> None:
 def test_cards_are_taken_only_when_they_are_those_asked_for() -> None:
     story = betting_closed_on_a_new_shoe()
     story.do(e.CutChosen("ann", 0, story.now))
-    story.run(SealShoe)
+    story.run(SealShoe, OpenShoe)
     (errand,) = story.errands()
     fact = story.answer(errand)
     assert isinstance(fact, e.CardsDealt)

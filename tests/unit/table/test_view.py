@@ -130,7 +130,7 @@ def test_seeds_are_offered_to_be_pledged_and_then_revealed() -> None:
     story = Story(chips=("ann", "bob"))
     story.run()
     assert "pledge_seed" in commands(player_view(story.state, "ann").options)
-    story.do(e.SeedPledged("ann", b"p" * 32, story.now))
+    story.do(story.pledge("ann"))
     assert "pledge_seed" not in commands(player_view(story.state, "ann").options)
     story.bet("ann", 1, "tie", 5)
     story.done("ann", "bob")
