@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from services.audit.disclosure import Disclose
@@ -11,9 +12,9 @@ from services.audit.evidence import PAGE_EVENTS, Shoes, TableStates, decoded, ex
 from services.audit.verify.chain import ranges_of
 from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.postings import PostingsWalk
-from services.audit.verify.table_walk import TableWalk, shoes_in
+from services.audit.verify.table_walk import TableWalk
 from shared.errors import CroupierError
-from shared.events import UnreadableEventError, decode
+from shared.events import EVENT_TYPES, UnreadableEventError, decode
 from shared.log import EventLog, LogUnavailableError, RecordedEvent, category_of
 from shared.log.chain import verify_chain
 from shared.sealing import Keyring
@@ -144,16 +145,19 @@ class HandCheck:
         return applied
 
 
-def _shoes_of(window: Sequence[RecordedEvent]) -> list[str]:
-    """The shoes that a hand was dealt from or that were opened as it began or ended."""
-    shoe_ids = list(shoes_in(window))
+def _shoes_of(window: Iterable[RecordedEvent]) -> Iterator[str]:
+    """All shoes that the events are about: the one dealt from, the next one, one put away."""
     for event in window:
-        if event.type in ("CardsDue", "BettingOpened", "ShoeOffered", "ShoeReady"):
-            try:
-                shoe_ids.append(decode(event.type, event.payload).shoe_id)
-            except UnreadableEventError:
-                continue  # The walk will say so.
-    return shoe_ids
+        if event.type in _ABOUT_A_SHOE:
+            with suppress(UnreadableEventError):  # The walk will say so.
+                yield decode(event.type, event.payload).shoe_id
+
+
+_ABOUT_A_SHOE = frozenset(
+    name
+    for name, known in EVENT_TYPES.items()
+    if known.category == "table" and "shoe_id" in known.message.DESCRIPTOR.fields_by_name
+)
 
 
 def _concerns(finding: Finding, hand_id: str, stream: str, first: int, last: int) -> bool:
