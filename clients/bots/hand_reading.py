@@ -18,11 +18,11 @@ class Made(IntEnum):
     HIGH_CARD = 0
     PAIR = 1
     TWO_PAIR = 2
-    THREE = 3
+    THREE_OF_A_KIND = 3
     STRAIGHT = 4
     FLUSH = 5
     FULL_HOUSE = 6
-    FOUR = 7
+    FOUR_OF_A_KIND = 7
     STRAIGHT_FLUSH = 8
 
 
@@ -35,7 +35,7 @@ def made(cards: Collection[Card]) -> Made:
     counts = sorted(Counter(card.rank for card in cards).values(), reverse=True)
     first, second = (*counts, 0, 0)[:2]
     if first == 4:
-        return Made.FOUR
+        return Made.FOUR_OF_A_KIND
     if first == 3 and second >= 2:
         return Made.FULL_HOUSE
     if flush is not None:
@@ -43,7 +43,7 @@ def made(cards: Collection[Card]) -> Made:
     if _straight([card.rank for card in cards]):
         return Made.STRAIGHT
     if first == 3:
-        return Made.THREE
+        return Made.THREE_OF_A_KIND
     if first == 2:
         return Made.TWO_PAIR if second == 2 else Made.PAIR
     return Made.HIGH_CARD

@@ -14,7 +14,7 @@ from rich.text import Text
 from clients.cli.amounts import write_minor
 from clients.cli.names import Names
 from clients.cli.picture import WIDTH, cards_text, draw
-from clients.cli.story import points
+from clients.cli.story import holding, points
 
 _WARN_S = 10
 _ORDER = ("player", "banker", "dealer", "board")
@@ -60,12 +60,15 @@ def seen_hands(
 
 
 def hand_label(
-    game: str, name: str, cards: Sequence[str], table: pb.TableView, names: Names
+    name: str, cards: Sequence[str], board: Sequence[str], table: pb.TableView, names: Names
 ) -> Text:
-    """`PLAYER 7`, `BOX 3 · you`."""
+    """`PLAYER 7`, `BOX 3  two pair · you`."""
+    game = table.table.game
     label = Text(name.replace("box", "box ").upper(), style="bold")
     if game == "baccarat" and cards:
         label.append(f"  {points(cards)}", style="bold yellow")
+    elif name != "board" and (holds := holding(game, cards, board)):
+        label.append(f"  {holds}", style="bold yellow")
     for box in table.boxes:
         if name == f"box{box.box}":
             label.append(f" · {names.of(box.owner)}", style="dim")
@@ -82,9 +85,9 @@ def big_cards(
     unturned: Collection[int] = (),
 ) -> RenderableType:
     """The hands as pictures, as many side by side as the width has room for; others' in a line."""
-    game = table.table.game
     hands, running = seen_hands(table, you, unturned)
-    if not hands and game == "baccarat":
+    board = dict(hands).get("board", [])
+    if not hands and table.table.game == "baccarat":
         hands = [("player", []), ("banker", [])]
     own = {f"box{box.box}" for box in table.boxes if box.owner == names.me}
     if not running:
@@ -100,13 +103,13 @@ def big_cards(
         if row and used + needed > width:
             rows.append(_side_by_side(row))
             row, used = [], 0
-        label = hand_label(game, name, cards, table, names)
+        label = hand_label(name, cards, board, table, names)
         row.append(Group(label, draw(cards, places)))
         used += needed
     if row:
         rows.append(_side_by_side(row))
     for name, cards in rest:
-        line = Text.assemble(hand_label(game, name, cards, table, names), "  ")
+        line = Text.assemble(hand_label(name, cards, board, table, names), "  ")
         rows.append(line.append_text(cards_text(cards)))
     if not running and table.last_hands:
         rows.append(Text("the last hand's cards", style="dim italic"))
@@ -120,14 +123,14 @@ def small_cards(
     unturned: Collection[int] = (),
 ) -> RenderableType:
     """The hands in lines."""
-    game = table.table.game
     hands, _ = seen_hands(table, you, unturned)
+    board = dict(hands).get("board", [])
     grid = Table.grid(padding=(0, 2))
     cells = []
     for name, cards in hands:
-        label = hand_label(game, name, cards, table, names)
+        label = hand_label(name, cards, board, table, names)
         cells.append(Text.assemble(label, " ", cards_text(cards)))
-    if game == "baccarat":
+    if table.table.game == "baccarat":
         grid.add_row(*cells)
     else:
         for cell in cells:
@@ -149,6 +152,7 @@ def boxes_table(table: pb.TableView, names: Names) -> RenderableType:
         said = ", ".join(
             f"{names.of(player)}: {' + '.join(lines)}" for player, lines in bets.items()
         )
+        said = said or names.of(box.owner)
         mine = names.me in bets
         grid.add_row(
             Text(f"box {box.box}", style="bold" if mine else "dim"),

@@ -8,12 +8,14 @@ from typing import Any
 from croupier.table.v1 import events_pb2 as e
 from croupier.table.v1.table_pb2 import CardHand, TableEvent
 
+from clients.bots.hand_reading import made
 from clients.cli.amounts import write_minor
 from clients.cli.names import Names
 from clients.cli.picture import card_name
 from clients.cli.rules import clause_text
-from shared.cards import DECK
+from shared.cards import DECK, parse_card
 
+_POKER = frozenset({"casino_holdem", "oasis_poker", "draw_poker"})
 _POINTS = {"A": 1} | {str(number): number for number in range(2, 10)}
 
 
@@ -29,6 +31,14 @@ def points(cards: Sequence[str]) -> int:
     return sum(_POINTS.get(card[0], 0) for card in cards if card) % 10
 
 
+def holding(game: str, cards: Sequence[str], board: Sequence[str] = ()) -> str:
+    """`two pair`: what a poker hand has made; empty while not enough of it is seen."""
+    seen = [parse_card(card) for card in (*cards, *board) if card]
+    if game not in _POKER or not all(cards) or len(seen) < 5:
+        return ""
+    return made(seen).name.replace("_", " ").lower()
+
+
 def result_line(game: str, result: e.HandSettled, hands: Sequence[CardHand]) -> str:
     """How a hand ended, in a few words."""
     if game == "baccarat":
@@ -41,6 +51,9 @@ def result_line(game: str, result: e.HandSettled, hands: Sequence[CardHand]) -> 
     if result.winners:
         boxes = " and ".join(str(box) for box in result.winners)
         return f"{result.result}: box {boxes} takes the pot"
+    dealers = {hand.name: [card.card for card in hand.cards] for hand in hands}
+    if holds := holding(game, dealers.get("dealer", ()), dealers.get("board", ())):
+        return f"the dealer has {holds}"
     return result.result
 
 

@@ -51,7 +51,10 @@ def possible(sight: Sight) -> list[tuple[str, str]]:
         stakes.setdefault((option.minimum, option.maximum), []).append(option)
     for (least, most), options in stakes.items():
         wagers = "|".join(dict.fromkeys(option.word for option in options))
-        lines.append((f"{wagers} AMOUNT [BOX]", f"{write_minor(least)} to {write_minor(most)}"))
+        if least == most:
+            lines.append((f"{wagers} [BOX]", write_minor(least)))
+        else:
+            lines.append((f"{wagers} AMOUNT [BOX]", f"{write_minor(least)} to {write_minor(most)}"))
     lines += _due(sight)
     cut = sight.options("cut_shoe")
     if cut:
@@ -145,7 +148,9 @@ def _bet(words: Sequence[str], sight: Sight) -> Command | None:
     spoken = _complete(rest[0], ("bet",)) is not None and len(rest[0]) > 1
     if spoken:
         rest.pop(0)
-    offered = {option.word: option for option in sight.options("place_bet")}
+    offered: dict[str, Option] = {}
+    for option in sight.options("place_bet"):
+        offered.setdefault(option.word, option)
     wager = _complete(rest[0], offered) if rest else None
     if wager is not None:
         rest.pop(0)
@@ -157,18 +162,28 @@ def _bet(words: Sequence[str], sight: Sight) -> Command | None:
         raise NotUnderstoodError(f"bet on {', '.join(offered)}: `{next(iter(offered))} AMOUNT`")
     else:
         return None
-    if not rest:
-        raise NotUnderstoodError(f"how much? `{wager} AMOUNT`")
-    stake = _amount(rest.pop(0))
+    fixed = offered[wager].minimum == offered[wager].maximum
+    stake = _stake(rest, offered[wager], fixed)
     blind = "blind" in rest
     rest = [word for word in rest if word not in ("on", "box", "blind")]
-    option = offered[wager]
-    box = option.box or sight.free_box()
+    boxes = [option.box for option in sight.options("place_bet", wager)]
+    box = sight.free_box()
     if rest:
         box = _number(rest.pop(0))
+    elif 0 not in boxes and box not in boxes:
+        box = boxes[0]
     if rest:
         raise NotUnderstoodError(f"what is {rest[0]!r}?")
     return commands.place_bet(box, wager, sight.money(stake), blind)
+
+
+def _stake(rest: list[str], option: Option, fixed: bool) -> int:
+    """Takes the amount out of the words; where there is only one it may be left out."""
+    if fixed and (not rest or rest[0] in ("on", "box") or _amount(rest[0]) != option.minimum):
+        return option.minimum
+    if not rest:
+        raise NotUnderstoodError(f"how much? `{option.word} AMOUNT`")
+    return _amount(rest.pop(0))
 
 
 _WAGERS = ("player", "banker", "tie", "ante", "bonus", "stake", "entry")

@@ -74,7 +74,7 @@ async def test_what_the_view_offers_is_accepted(game: str) -> None:
     table = table_of(game, house)
     refused: dict[str, int] = {}
     accepted = 0
-    for _ in range(3000):
+    for _ in range(800):
         player = random.choice(PLAYERS)
         if random.random() < 0.02:
             move_on(table)
@@ -86,16 +86,16 @@ async def test_what_the_view_offers_is_accepted(game: str) -> None:
             accepted += 1
         except CroupierError as refusal:
             refused[refusal.reason] = refused.get(refusal.reason, 0) + 1
-    assert accepted > 500
+    assert accepted > 200
     assert set(refused) <= OF_ALL_STAKES, refused
-    assert table.state.hands_played > 20
+    assert table.state.hands_played > 5
 
 
 @pytest.mark.parametrize("game", sorted(STRATEGIES))
 async def test_what_is_illegal_changes_nothing(game: str) -> None:
     house, random = FakeHouse(seed=4), Random(4)
     table = table_of(game, house)
-    for _ in range(400):
+    for _ in range(200):
         player = random.choice(PLAYERS)
         sight = sight_of(table, player)
         before = table.state
