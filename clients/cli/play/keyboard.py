@@ -91,10 +91,12 @@ class Terminal:
 
     def _read(self) -> None:
         keys = os.read(self._fd, 1024)
-        if not keys or _END.encode() in keys:
+        if not keys:
             self._line(END_OF_INPUT)
-            return
         for key in self._decoder.decode(keys):
+            if key == _END:
+                self._line(END_OF_INPUT)
+                continue
             line = self.editor.press(key)
             if line is not None:
                 self._line(line)
