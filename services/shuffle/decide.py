@@ -371,7 +371,9 @@ def _cut_card(shoe: Shoe, next_position: int) -> tuple[Event, ...]:
 
 def _claim(shoe: Shoe, command: Claim) -> tuple[Event, ...]:
     epoch = command.asker.epoch
-    return () if epoch == shoe.epoch else (ShoeClaimed(epoch),)
+    if shoe.phase is Phase.RETIRED or epoch == shoe.epoch:
+        return ()  # A shoe that is over has nothing to be fenced from.
+    return (ShoeClaimed(epoch),)
 
 
 def _retire(shoe: Shoe, command: Retire, now: datetime) -> tuple[Event, ...]:

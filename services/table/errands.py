@@ -36,16 +36,18 @@ from shared.table.next_step import (
     RecordCut,
     SealShoe,
     next_step,
+    opening_of,
 )
 
 CALL_TIMEOUT_S = 10.0
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 
+# Whatever else a table gives a shoe up for, a void hand most of all, is counted as an abort.
 _WHY = {
     "played": events_pb2.RETIRE_REASON_PLAYED,
     "table_closed": events_pb2.RETIRE_REASON_TABLE_CLOSED,
-    "void": events_pb2.RETIRE_REASON_REDEAL,
+    "redeal": events_pb2.RETIRE_REASON_REDEAL,
 }
 
 _log = structlog.get_logger()
@@ -86,6 +88,42 @@ class Errands:
         if not task.cancelled() and task.exception() is not None:
             _log.error("errand_broke", errand=key[1], table=key[0], exc_info=task.exception())
 
+    async def fence(self, owner: TableOwner) -> None:
+        """Tells shuffle of a new owner before it decides anything about its shoes: from then on an
+        older one that was paused gets no card, whatever it has still on the way (architecture, 5).
+
+        Goes on until shuffle has heard it, or the table is let go. Nothing is on the way from
+        before the first owner.
+        """
+        if owner.state.epoch == 1:
+            return
+        for shoe in (owner.state.shoe, owner.state.next_shoe):
+            if shoe is not None:
+                await self._fence(owner, shoe.shoe_id)
+
+    async def _fence(self, owner: TableOwner, shoe_id: str) -> None:
+        request = shuffle_pb2.ClaimShoeRequest(
+            shoe_id=shoe_id, table_id=owner.table_id, epoch=owner.state.epoch
+        )
+        pause_s = FIRST_PAUSE_S
+        while not owner.released:
+            try:
+                await self._call(self._shuffle.ClaimShoe, request)
+            except CroupierError as refused:
+                match refused.reason:
+                    case "SHOE_NOT_FOUND":
+                        return  # Not opened yet: whoever opens it names his epoch.
+                    case "STALE_EPOCH":
+                        await owner.release(_taken())
+                    case _:
+                        _log.warning(
+                            "shoe_not_claimed", table=owner.table_id, reason=refused.reason
+                        )
+                        await asyncio.sleep(pause_s)
+                        pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
+            else:
+                return
+
     async def stop(self) -> None:
         """Ends all errands; the next owner asks again."""
         tasks = list(self._running.values())
@@ -107,7 +145,7 @@ class Errands:
             except CroupierError as refused:
                 metrics.errands.labels(kind, refused.reason).inc()
                 if refused.reason == "STALE_EPOCH":
-                    await owner.release(CroupierError("NOT_OWNER", "another node has the table"))
+                    await owner.release(_taken())
                     return
                 bound.warning("errand_failed", reason=refused.reason, message=refused.message)
                 await asyncio.sleep(pause_s)
@@ -125,18 +163,7 @@ class Errands:
             raise from_rpc_error(error) from error
 
     async def _open_shoe(self, owner: TableOwner, errand: OpenShoe) -> MakeFact:
-        size = errand.decks * 52
-        answer = await self._call(
-            self._shuffle.OpenShoe,
-            shuffle_pb2.OpenShoeRequest(
-                **_named(owner, errand.shoe_id, errand.request_id),
-                decks=errand.decks,
-                cut_min_top=errand.cut_low,
-                cut_min_bottom=size - errand.cut_high,
-                behind_cut_card=errand.behind_cut_card,
-                publish=errand.publish,
-            ),
-        )
+        answer = await self._call(self._shuffle.OpenShoe, _opening(owner, errand))
         commitment = answer.commitment
         return lambda at: e.ShoeOffered(errand.shoe_id, commitment, at)
 
@@ -213,26 +240,42 @@ class Errands:
         return lambda at: e.CardsDealt(errand.request_id, cards, at)
 
     async def _put_away(self, owner: TableOwner, errand: PutAway) -> MakeFact:
-        # An opening that is still under way would leave a shoe that nobody ends.
-        opening = [
+        # An opening of our own that is still under way comes first.
+        under_way = [
             task
             for (table, kind, _), task in self._running.items()
             if table == owner.table_id and kind == OpenShoe.__name__
         ]
-        if opening:
-            await asyncio.wait(opening)
+        if under_way:
+            await asyncio.wait(under_way)
         try:
-            await self._call(
-                self._shuffle.RetireShoe,
-                shuffle_pb2.RetireShoeRequest(
-                    **_named(owner, errand.shoe_id, errand.request_id),
-                    retire_reason=_WHY.get(errand.why, events_pb2.RETIRE_REASON_ABORTED),
-                ),
-            )
+            await self._retire(owner, errand)
         except CroupierError as refused:
-            if refused.reason not in ("SHOE_NOT_FOUND", "SHOE_RETIRED"):
-                raise
+            match refused.reason:
+                case "SHOE_NOT_FOUND":
+                    # An older owner's opening may still be on the way, and would leave a shoe that
+                    # nobody ends. It is made to come first: the same request opens nothing twice.
+                    opening = opening_of(owner.state, errand.shoe_id)
+                    await self._call(self._shuffle.OpenShoe, _opening(owner, opening))
+                    await self._retire(owner, errand)
+                case "SHOE_RETIRED":
+                    pass
+                case _:
+                    raise
         return lambda at: e.ShoePutAway(errand.shoe_id, at)
+
+    async def _retire(self, owner: TableOwner, errand: PutAway) -> None:
+        await self._call(
+            self._shuffle.RetireShoe,
+            shuffle_pb2.RetireShoeRequest(
+                **_named(owner, errand.shoe_id, errand.request_id),
+                retire_reason=_WHY.get(errand.why, events_pb2.RETIRE_REASON_ABORTED),
+            ),
+        )
+
+
+def _taken() -> CroupierError:
+    return CroupierError("NOT_OWNER", "another node has the table", "table_id")
 
 
 def _named(owner: TableOwner, shoe_id: str, request_id: str) -> dict[str, Any]:
@@ -242,6 +285,17 @@ def _named(owner: TableOwner, shoe_id: str, request_id: str) -> dict[str, Any]:
         "table_id": owner.table_id,
         "epoch": owner.state.epoch,
     }
+
+
+def _opening(owner: TableOwner, errand: OpenShoe) -> shuffle_pb2.OpenShoeRequest:
+    return shuffle_pb2.OpenShoeRequest(
+        **_named(owner, errand.shoe_id, errand.request_id),
+        decks=errand.decks,
+        cut_min_top=errand.cut_low,
+        cut_min_bottom=errand.decks * 52 - errand.cut_high,
+        behind_cut_card=errand.behind_cut_card,
+        publish=errand.publish,
+    )
 
 
 def _part(request_id: str, part: str) -> str:

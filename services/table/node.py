@@ -243,7 +243,12 @@ class Node:
                 return await self._closed_table(table_id)
             owner = self._owner(state)
             await owner.claim(self.name)
-            self.owners[table_id] = owner
+        try:
+            await self._errands.fence(owner)
+        except BaseException:
+            await owner.release(CroupierError("NO_OWNER", "the table is being taken up again"))
+            raise
+        self.owners[table_id] = owner
         self.cashier.look_now()
         _log.info("table_claimed", table=table_id, epoch=owner.state.epoch)
         with contextlib.suppress(LogUnavailableError):  # `_set_right` enters it

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shared.table.apply_seats import request_id
 from shared.table.envelope import running_hand
 from shared.table.events import CardSlot
-from shared.table.state import Shoe, TableState, next_clock
+from shared.table.state import TableState, next_clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +93,7 @@ def next_step(state: TableState) -> Waiting:
     if shoe is not None:
         errands.append(shoe)
     if state.next_shoe is not None and not state.next_shoe.offered:
-        errands.append(_open_shoe(state, state.next_shoe))
+        errands.append(opening_of(state, state.next_shoe.shoe_id))
     if state.cards is not None and state.shoe is not None:
         errands.append(
             Cards(
@@ -122,7 +122,7 @@ def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:
         return None
     request = request_id(state, shoe.request_version)
     if not shoe.offered:
-        return _open_shoe(state, shoe)
+        return opening_of(state, shoe.shoe_id)
     if not shoe.cut_decided:
         return None
     record = RecordCut(request, shoe.shoe_id, shoe.pledges, shoe.cut_player, shoe.cut_place)
@@ -133,12 +133,13 @@ def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:
     return SealShoe(request, shoe.shoe_id, shoe.reveals, None if shoe.cut_recorded else record)
 
 
-def _open_shoe(state: TableState, shoe: Shoe) -> OpenShoe:
+def opening_of(state: TableState, shoe_id: str) -> OpenShoe:
+    """How a shoe of this table is, or was, opened: its id tells the version of its request."""
     table = state.table
     low, high = table.shoe_rules.cut_range(table.decks * 52)
     return OpenShoe(
-        request_id=request_id(state, shoe.request_version),
-        shoe_id=shoe.shoe_id,
+        request_id=request_id(state, int(shoe_id.rpartition("-s")[2])),
+        shoe_id=shoe_id,
         decks=table.decks,
         cut_low=low,
         cut_high=high,

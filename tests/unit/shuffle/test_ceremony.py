@@ -245,7 +245,11 @@ def test_every_event_of_a_new_owner_fences_the_old_one() -> None:
 def test_a_claim_is_on_record_once() -> None:
     assert when(given(*READY), Claim(Asker("table-1", 4))) == (ShoeClaimed(4),)
     assert when(given(*READY, ShoeClaimed(4)), Claim(Asker("table-1", 4))) == ()
-    assert when(given(*READY, RETIRED), Claim(Asker("table-1", 4))) == (ShoeClaimed(4),)
+
+
+def test_a_shoe_that_is_over_is_not_claimed() -> None:
+    """Nothing but a disclosure comes after a retirement, whoever repeats what."""
+    assert when(given(*READY, RETIRED), Claim(Asker("table-1", 4))) == ()
 
 
 def test_a_retired_shoe_is_disclosed_with_who_and_why() -> None:

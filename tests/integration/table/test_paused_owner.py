@@ -1,0 +1,116 @@
+"""A node is paused with a request for cards on its way; its table goes on elsewhere."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+import grpc
+from croupier.shuffle.v1 import events_pb2
+from croupier.table.v1 import table_pb2 as pb
+
+from shared.rpc.access import Role
+from shared.rpc.errors import from_rpc_error
+from tests.integration.table.gate import Gate
+from tests.integration.table.house import House, Process, bet, command, cut, done
+from tests.polling import eventually
+
+
+@dataclass
+class Holding:
+    """Holds back calls of these methods, but for the first `free` ones, until they are let go."""
+
+    methods: tuple[str, ...]
+    free: int = 0
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+    let_go: asyncio.Event = field(default_factory=asyncio.Event)
+    refusals: list[str] = field(default_factory=list)
+
+    async def __call__(self, method: str, pass_on: Callable[[], Awaitable[bytes]]) -> bytes:
+        if method in self.methods:
+            self.free -= 1
+            if self.free < 0:
+                self.held.set()
+                await self.let_go.wait()
+        try:
+            return await pass_on()
+        except grpc.aio.AioRpcError as error:
+            self.refusals.append(from_rpc_error(error).reason)
+            raise
+
+
+@dataclass
+class Takeover:
+    """The table is at "table-2"; what "table-1" asked of shuffle before it was stopped, and what
+    "table-2" asks again, waits at their gates. So does the retirement of the shoe."""
+
+    first: Process
+    of_first: Holding
+    of_second: Holding
+
+
+@asynccontextmanager
+async def takeover(house: House) -> AsyncIterator[Takeover]:
+    await asyncio.gather(house.shuffle(), house.wallet(), house.relay())
+    async with AsyncExitStack() as stack:
+        gates = [
+            await stack.enter_async_context(Gate(house.address("shuffle-1"))) for _ in range(2)
+        ]
+        # The burn's two requests pass.
+        of_first = gates[0].passing = Holding(("Deal",), free=2)
+        of_second = gates[1].passing = Holding(("Deal", "RetireShoe"))
+        first = await house.node_process("table-1", shuffle_address=gates[0].address)
+        await house.open("t1")
+        ann = await house.seat("ann")
+        async with ann.playing("t1") as stream:
+            await stream.command("t1", bet(100))
+            await stream.command("t1", done())
+            await stream.until(lambda each: each.update.table.shoe.cut_player == "ann")
+            await stream.command("t1", cut())
+            await of_first.held.wait()
+        assert first.process is not None
+        first.process.send_signal(signal.SIGSTOP)
+        try:
+            await house.node("table-2", shuffle_address=gates[1].address)
+            await of_second.held.wait()
+            yield Takeover(first, of_first, of_second)
+        finally:
+            of_first.let_go.set()
+            of_second.let_go.set()
+            first.process.send_signal(signal.SIGCONT)
+            await house.services["table-2"].stop()
+            await first.stop()
+
+
+async def shoe_events(house: House, shoe_id: str) -> list[str]:
+    """What the log has of a shoe: the types of its events, with the epochs of those that ask."""
+    rows = await house.sql(
+        "SELECT type, payload FROM log.events WHERE stream = $1 ORDER BY version",
+        f"shuffle/{shoe_id}",
+    )
+    told = []
+    for row in rows:
+        body = getattr(events_pb2, row["type"]).FromString(row["payload"])
+        told.append(f"{row['type']} {getattr(body, 'epoch', '')}".strip())
+    return told
+
+
+async def test_a_paused_nodes_request_gets_no_card_of_a_hand_that_was_voided_since(
+    empty_house: House,
+) -> None:
+    """The new owner speaks to the shoe before anybody can have the hand voided. Its own requests
+    wait all the while: nothing else could fence the old one."""
+    async with takeover(empty_house) as at:
+        house = empty_house
+        pit = house.person("pete", Role.PIT, node="table-2")
+        await pit.execute("t1", command(rule_void=pb.RuleVoid(note="power cut")))
+        assert "HandVoided" in await house.types("t1")
+        before = await shoe_events(house, "t1-s2")
+        assert before[-1] == "ShoeClaimed 2"
+        at.of_first.let_go.set()
+        await eventually(lambda: bool(at.of_first.refusals))
+        assert at.of_first.refusals == ["STALE_EPOCH"]
+        assert await shoe_events(house, "t1-s2") == before
