@@ -27,6 +27,9 @@ PASSING_REASONS = frozenset(
     }
 )
 _PASSING_CODES = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED})
+# The house gives a reason with each of its refusals. Without one it is gRPC itself that speaks, of a
+# connection that broke while something was being written, for instance.
+_TRANSPORT_CODES = frozenset({*_PASSING_CODES, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
 
 
 class RefusedError(CroupierError):
@@ -58,7 +61,7 @@ def refused(error: grpc.aio.AioRpcError) -> RefusedError:
             found = _from_status(value, message, code in _PASSING_CODES)
             if found is not None:
                 return found
-    if code in _PASSING_CODES:
+    if code in _TRANSPORT_CODES:
         return RefusedError(UNREACHABLE, message, passing=True)
     if code is grpc.StatusCode.DEADLINE_EXCEEDED:
         return RefusedError(UNREACHABLE, "no answer in time", passing=True)
