@@ -33,11 +33,10 @@ class PartitionRelay:
     remembers it, consumers skip them by their position for ever.
     """
 
-    def __init__(self, partition: str, dsn: str, client: Client, stream_replicas: int = 1) -> None:
+    def __init__(self, partition: str, dsn: str, client: Client) -> None:
         self._partition = partition
         self._dsn = dsn
         self._client = client
-        self._stream_replicas = stream_replicas
         self._log = _log.bind(partition=partition)
         self._committed = asyncio.Event()
         self._head = 0
@@ -87,7 +86,7 @@ class PartitionRelay:
                 await asyncio.sleep(STANDBY_LOOK_S)
             self._position = await read_position(connection, self._partition)
             self._log.info("relay_active", position=self._position)
-            await ensure_stream(self._client, self._stream_replicas)
+            await ensure_stream(self._client)
             await self._publish(connection, publisher)
         finally:
             connection.terminate()

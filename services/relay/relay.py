@@ -23,11 +23,10 @@ _log = structlog.get_logger()
 class Relay:
     """Relays every partition, also those that are added while it runs."""
 
-    def __init__(self, log: EventLog, dsn: str, client: Client, stream_replicas: int = 1) -> None:
+    def __init__(self, log: EventLog, dsn: str, client: Client) -> None:
         self._eventlog = log
         self._dsn = dsn
         self._client = client
-        self._stream_replicas = stream_replicas
         self._relays: dict[str, PartitionRelay] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -52,7 +51,7 @@ class Relay:
         for partition, head in heads.items():
             relay = self._relays.get(partition)
             if relay is None:
-                relay = PartitionRelay(partition, self._dsn, self._client, self._stream_replicas)
+                relay = PartitionRelay(partition, self._dsn, self._client)
                 self._relays[partition] = relay
                 self._tasks.append(asyncio.create_task(relay.run(), name=f"relay {partition}"))
             relay.committed(head.position)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC
 from uuid import UUID
@@ -117,8 +116,3 @@ def from_message(message: event_pb2.RecordedEvent) -> RecordedEvent:
         actor=message.actor,
         recorded_at=message.recorded_at.ToDatetime(UTC),
     )
-
-
-def new_to(events: Sequence[RecordedEvent], position: int) -> list[RecordedEvent]:
-    """Those of `events` that come behind `position`."""
-    return [event for event in events if event.position > position]

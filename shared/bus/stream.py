@@ -57,9 +57,7 @@ async def _expected(error: Exception) -> None:
     waits for an answer meets a time-out, which is told there."""
 
 
-async def ensure_stream(
-    client: Client, replicas: int = 1, duplicate_window_s: float = DUPLICATE_WINDOW_S
-) -> None:
+async def ensure_stream(client: Client) -> None:
     """Makes the stream if it is not there (any more). Raises `nats.errors.Error`."""
     jetstream = client.jetstream()
     try:
@@ -72,8 +70,7 @@ async def ensure_stream(
                 retention=RetentionPolicy.LIMITS,
                 storage=StorageType.FILE,
                 max_age=MAX_AGE_S,
-                duplicate_window=duplicate_window_s,
-                num_replicas=replicas,
+                duplicate_window=DUPLICATE_WINDOW_S,
             )
         )
 

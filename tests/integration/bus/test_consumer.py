@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from nats.js.api import AckPolicy, ConsumerConfig
@@ -13,13 +14,15 @@ from nats.js.errors import NotFoundError
 from services.relay.reading import batches_after
 from shared.bus import consumer as consumer_module
 from shared.bus import consumers as consumers_module
-from shared.bus.batch import STREAM, Batch
+from shared.bus import stream as stream_module
+from shared.bus.batch import STREAM, Batch, encode
 from shared.bus.consumers import Consumers
 from shared.bus.publisher import Publisher
 from shared.bus.stream import ensure_stream
 from tests.integration.bus import probe
 from tests.integration.bus.conftest import House
 from tests.integration.bus.probe import Probe
+from tests.logs import whole_partition
 from tests.polling import eventually
 
 DURABLE = "probe-table-0"
@@ -147,9 +150,12 @@ async def test_messages_in_the_wrong_order_and_twice(house: House, handler: Prob
 
 
 @pytest.mark.usefixtures("only_the_bus")
-async def test_redelivery_after_the_dedupe_window(house: House, handler: Probe) -> None:
+async def test_redelivery_after_the_dedupe_window(
+    house: House, handler: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The same messages again, when JetStream has forgotten that it has them."""
-    await ensure_stream(house.client, duplicate_window_s=0.1)
+    monkeypatch.setattr(stream_module, "DUPLICATE_WINDOW_S", 0.1)
+    await ensure_stream(house.client)
     house.consumer(handler)
     await active(house, handler)
     await house.write_many(20)
@@ -250,6 +256,68 @@ async def test_a_replica_that_lost_its_lock_unknowingly_is_fenced_off(house: Hou
     slow.gate.set()
     await house.write_many(20)
     await house.becomes_equal()
+
+
+@pytest.mark.usefixtures("only_the_bus")
+async def test_a_position_that_another_replica_moved_is_taken_over(
+    house: House, handler: Probe
+) -> None:
+    """Two believe to be active. The other one has applied and moved; this one's own, older idea of
+    the position lets it apply nothing."""
+    await ensure_stream(house.client)
+    house.consumer(handler)
+    await active(house, handler)
+    await house.write_many(10)
+    async with house.root.transaction():
+        for event in await whole_partition(house.log, "table.0"):
+            await Probe().apply(house.root, [event])
+        await house.root.execute(
+            "UPDATE probe.consumer_positions SET position = 10, "
+            "hash = (SELECT hash FROM log.events WHERE partition = 'table.0' AND position = 10)"
+        )
+    await publish(house, await all_batches(house))
+    await house.write_many(10)
+    await publish(house, (await all_batches(house))[10:])
+    await house.becomes_equal()
+    assert sum(handler.calls) == 10
+
+
+@pytest.mark.usefixtures("only_the_bus")
+async def test_messages_that_are_none_are_left_alone(house: House, handler: Probe) -> None:
+    """Rubbish, and a message that says it is of another partition, between good ones."""
+    await ensure_stream(house.client)
+    house.consumer(handler)
+    await active(house, handler)
+    await house.write_many(4)
+    batches = await all_batches(house)
+    jetstream = house.client.jetstream()
+    await publish(house, batches[:1])
+    await jetstream.publish("croupier.table.0.x", b"\xff\xff")
+    await jetstream.publish("croupier.table.0.x", encode(replace(batches[1], partition="wallet.0")))
+    await publish(house, batches[1:])
+    await house.becomes_equal()
+
+
+async def test_more_than_one_transaction_holds(
+    house: House, handler: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What waits is cut into transactions of bounded size, from the bus and from the log."""
+    monkeypatch.setattr(consumer_module, "MAX_BATCH_EVENTS", 7)
+    house.relay()
+    for number in range(10):
+        await house.write(f"s{number}", *range(5))
+    await house.stores(10)
+    first = house.consumer(handler)
+    await house.becomes_equal()
+    await house.stop(first)
+    assert max(handler.calls) <= 7
+    from_the_bus = Probe()
+    house.consumer(from_the_bus)
+    for number in range(10):
+        await house.write(f"s{number}", *range(5))
+    await house.becomes_equal()
+    # A message is never cut: one append more than the bound, at most.
+    assert max(from_the_bus.calls) < 7 + 5
 
 
 async def test_infrastructure_is_never_poison(house: House, handler: Probe) -> None:

@@ -7,7 +7,7 @@ import pytest
 from shared.bus.parking import ParkedEvent, list_parked, request_retry
 from tests.integration.bus import probe
 from tests.integration.bus.conftest import House
-from tests.integration.bus.probe import Probe
+from tests.integration.bus.probe import PoisonError, Probe
 from tests.polling import eventually
 
 
@@ -81,6 +81,24 @@ async def test_a_retry_that_fails_leaves_the_rest_parked(house: House, handler: 
     handler.poisoned = False
     await request_retry(house.root, probe.SCHEMA, "table/bad")
     await house.becomes_equal()
+
+
+async def test_infrastructure_parks_nothing_even_while_poison_is_sorted_out(
+    house: House, handler: Probe
+) -> None:
+    """The one-by-one pass and a retry meet a lost connection: they begin again."""
+    await house.write("good", 1)
+    await house.write("bad", b"poison")
+    handler.errors = [OSError("one by one"), PoisonError("together")]
+    house.consumer(handler)
+    await eventually(lambda: _parks(house, 1))
+    assert handler.errors == []
+    handler.poisoned = False
+    handler.errors = [OSError("in the retry")]
+    await request_retry(house.root, probe.SCHEMA, "table/bad")
+    await house.becomes_equal()
+    assert handler.errors == []
+    assert await parked(house) == []
 
 
 async def test_what_is_parked_stays_parked_for_the_next_replica(

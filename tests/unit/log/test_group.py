@@ -161,6 +161,14 @@ async def test_closing_finishes_what_waits_and_takes_nothing_more(commits: Commi
     assert (await waiting)[0].outcome is Outcome.OK
 
 
+async def test_a_call_that_no_group_can_hold_is_refused(commits: Commits) -> None:
+    group = GroupCommit(commits)
+    with pytest.raises(ValueError, match="in one call"):
+        await group.append([append(f"table/{n}", 0) for n in range(MAX_GROUP_APPENDS + 1)])
+    assert await group.append([]) == []
+    assert commits.groups == []
+
+
 async def test_one_stream_twice_in_a_call_is_refused(commits: Commits) -> None:
     with pytest.raises(ValueError, match="one append a stream"):
         await GroupCommit(commits).append([append("table/a", 0), append("table/a", 1)])
