@@ -48,6 +48,7 @@ _WHY = {
     "played": events_pb2.RETIRE_REASON_PLAYED,
     "table_closed": events_pb2.RETIRE_REASON_TABLE_CLOSED,
     "redeal": events_pb2.RETIRE_REASON_REDEAL,
+    "log_recovered": events_pb2.RETIRE_REASON_LOG_RECOVERED,
 }
 
 _log = structlog.get_logger()

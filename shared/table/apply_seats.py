@@ -53,6 +53,16 @@ def _play_resumed(state: TableState, event: e.PlayResumed) -> TableState:
     return _graced(state, event.at)
 
 
+def _log_recovered(state: TableState, event: e.LogRecovered) -> TableState:
+    betting = state.betting
+    open_hand = state.hand is not None or (betting is not None and bool(betting.bets))
+    return replace(
+        state,
+        lost=state.shoe is not None,
+        voided="log_recovered" if open_hand else state.voided,
+    )
+
+
 def _graced(state: TableState, at: int) -> TableState:
     """Nobody is folded by our outage: a running clock gets at least the grace from now on."""
     least = at + state.table.clocks.grace_ms * 1000
@@ -232,6 +242,7 @@ APPLY: Mapping[type[Any], Callable[[TableState, Any], TableState]] = {
     e.TableOpened: _table_opened,
     e.TableClaimed: _table_claimed,
     e.PlayResumed: _play_resumed,
+    e.LogRecovered: _log_recovered,
     e.DeadlineMoved: _deadline_moved,
     e.TableClosing: _table_closing,
     e.TableClosed: _table_closed,

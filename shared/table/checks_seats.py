@@ -143,6 +143,7 @@ CHECK: Mapping[type[Any], Callable[[TableState, Any], None]] = {
     e.TableOpened: _table_opened,
     e.TableClaimed: _table_claimed,
     e.PlayResumed: _always,
+    e.LogRecovered: _always,
     e.TableClosing: _table_closing,
     e.ClockExpired: _clock_expired,
     e.JoinAsked: _join_asked,

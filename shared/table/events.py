@@ -47,6 +47,7 @@ from shared.table.events_seats import (
     JoinFailed,
     JoinObjected,
     LeaveRequested,
+    LogRecovered,
     PenaltyGiven,
     PlayerJoined,
     PlayerLeft,
@@ -87,6 +88,7 @@ Input = (
     TableOpened
     | TableClaimed
     | PlayResumed
+    | LogRecovered
     | TableClosing
     | ClockExpired
     | JoinAsked
@@ -201,6 +203,7 @@ __all__ = [
     "JoinObjected",
     "LeaveRequested",
     "PenaltyGiven",
+    "LogRecovered",
     "PlayResumed",
     "PlayerJoined",
     "PlayerLeft",

@@ -54,6 +54,13 @@ class PlayResumed:
 
 
 @dataclass(frozen=True, slots=True)
+class LogRecovered:
+    """The log lost its tail: what was dealt since may have been seen and is dealt no more."""
+
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class TableClosing:
     by: str = ""
     note: str = ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from shared.table import events as e
 from shared.table.envelope import running_hand
-from shared.table.follow_between import between_hands
+from shared.table.follow_between import between_hands, shoe_over
 from shared.table.follow_deal import before_deal, shoe_requested
 from shared.table.follow_hand import in_hand, on_incident
 from shared.table.state import ASKED, Status, TableState, free_chips
@@ -29,6 +29,8 @@ def next_derived(state: TableState) -> e.Derived | None:
         return joined
     if state.voided:
         return e.HandVoided(running_hand(state), state.voided)
+    if state.lost and state.shoe is not None:
+        return shoe_over(state, state.shoe, "log_recovered")
     if state.redealt:
         return e.HandRedealt(running_hand(state), state.redealt)
     if state.incident is not None and not state.incident.choosing:

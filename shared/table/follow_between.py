@@ -32,7 +32,7 @@ def between_hands(state: TableState) -> e.Derived | None:
     if state.cards is not None:
         return None
     if shoe is not None and shoe.sealed and not another_hand(state, shoe):
-        return _shoe_over(state, shoe)
+        return shoe_over(state, shoe, "void" if shoe.spoiled else "played")
     if shoe is None:
         return shoe_requested(state)
     if state.burn_asked:
@@ -86,11 +86,12 @@ def _commission(state: TableState, seat: Seat, leaving: bool) -> e.CommissionTak
     return e.CommissionTaken(seat.player, seat.owed, taken)
 
 
-def _shoe_over(state: TableState, shoe: Shoe) -> e.Derived:
+def shoe_over(state: TableState, shoe: Shoe, why: str) -> e.Derived:
+    """The shoe is put away, after what players owe for it."""
     for seat in state.seats.values():  # BAC-10: settled when the shoe ends
         if seat.owed:
             return _commission(state, seat, leaving=False)
-    return e.ShoeFinished(shoe.shoe_id, "void" if shoe.spoiled else "played")
+    return e.ShoeFinished(shoe.shoe_id, why)
 
 
 def _closing(state: TableState) -> e.Derived | None:
