@@ -57,7 +57,7 @@ async def _expected(error: Exception) -> None:
     waits for an answer meets a time-out, which is told there."""
 
 
-async def ensure_stream(client: Client) -> None:
+async def ensure_stream(client: Client, duplicate_window_s: float = DUPLICATE_WINDOW_S) -> None:
     """Makes the stream if it is not there (any more). Raises `nats.errors.Error`."""
     jetstream = client.jetstream()
     try:
@@ -70,7 +70,7 @@ async def ensure_stream(client: Client) -> None:
                 retention=RetentionPolicy.LIMITS,
                 storage=StorageType.FILE,
                 max_age=MAX_AGE_S,
-                duplicate_window=DUPLICATE_WINDOW_S,
+                duplicate_window=duplicate_window_s,
             )
         )
 

@@ -14,7 +14,6 @@ from nats.js.errors import NotFoundError
 from services.relay.reading import batches_after
 from shared.bus import consumer as consumer_module
 from shared.bus import consumers as consumers_module
-from shared.bus import stream as stream_module
 from shared.bus.batch import STREAM, Batch, encode
 from shared.bus.consumers import Consumers
 from shared.bus.publisher import Publisher
@@ -150,12 +149,9 @@ async def test_messages_in_the_wrong_order_and_twice(house: House, handler: Prob
 
 
 @pytest.mark.usefixtures("only_the_bus")
-async def test_redelivery_after_the_dedupe_window(
-    house: House, handler: Probe, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_redelivery_after_the_dedupe_window(house: House, handler: Probe) -> None:
     """The same messages again, when JetStream has forgotten that it has them."""
-    monkeypatch.setattr(stream_module, "DUPLICATE_WINDOW_S", 0.1)
-    await ensure_stream(house.client)
+    await ensure_stream(house.client, duplicate_window_s=0.1)
     house.consumer(handler)
     await active(house, handler)
     await house.write_many(20)
