@@ -120,7 +120,7 @@ def _hand_opened(event: RecordedEvent, opened: table.HandOpened) -> Iterator[Row
         ),
     )
     for player in players:
-        yield Row(Into.HAND_PLAYER, (player, event.recorded_at, opened.hand_id))
+        yield Row(Into.HAND_PLAYER, (player, opened.hand_id))
     for box, bet in bets:
         yield Row(Into.BET, (opened.hand_id, box, bet.player, bet.wager, bet.stake))
 

@@ -44,35 +44,37 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """A hand. `opened` and `ended` are its HandOpened and its HandSettled or HandVoided, as far as
-    there are any; `proofs` the proofs of all cards shown, in the order of their positions."""
+    """A hand. `opened` and `ended` are its HandOpened (the last, where it was dealt again) and its
+    HandSettled or HandVoided, as far as there are any. `shoe_id` is the shoe that it was played
+    from in the end, `proofs` those of all cards of it that were shown, by position."""
 
     steps: tuple[Step, ...]
     proofs: tuple[card_pb2.CardProof, ...]
     opened: Read | None
     ended: Read | None
     players: tuple[str, ...]
+    shoe_id: str
 
 
-def replay(reads: Sequence[Read], shoe_id: str, keyring: Keyring | None) -> Replay:
+def replay(reads: Sequence[Read], keyring: Keyring | None) -> Replay:
     """All events of a hand (table, shuffle, wallet), in the order in which they were recorded.
 
-    `shoe_id` is the shoe it was dealt from. Private cards are opened with `keyring`; without one
-    they stay sealed, and unseen in the auditor's sight too.
+    Private cards are opened with `keyring`; without one they stay sealed, and unseen in the
+    auditor's sight too.
     """
-    opened = next((read for read in reads if read.event.type == "HandOpened"), None)
+    opened = next((read for read in reversed(reads) if read.event.type == "HandOpened"), None)
     ended = next((read for read in reads if read.event.type in ("HandSettled", "HandVoided")), None)
     players = _players(reads)
+    shoe_ids = [read.body.shoe_id for read in reads if read.event.type in _NAMES_THE_SHOE]
+    shoe_id = shoe_ids[-1] if shoe_ids else ""
     board = _Board(players)
-    opener = _Opener(shoe_id, keyring)
+    opener = _Opener(keyring)
     steps = []
     proofs: dict[tuple[int, str], card_pb2.CardProof] = {}
     for read in reads:
         board.step(read, opener)
-        if read.event.type == "CardsShown":
-            proofs.update(opener.proofs(read))
-        if read.event.type in ("CardsBurned", "CardsExposed"):
-            proofs.update({(proof.position, ""): proof for proof in read.body.open})
+        if read.event.stream == f"shuffle/{shoe_id}":
+            proofs.update(_proofs(read, opener))
         steps.append(
             Step(
                 read.event,
@@ -83,7 +85,18 @@ def replay(reads: Sequence[Read], shoe_id: str, keyring: Keyring | None) -> Repl
             )
         )
     ordered = tuple(proofs[key] for key in sorted(proofs))
-    return Replay(tuple(steps), ordered, opened, ended, players)
+    return Replay(tuple(steps), ordered, opened, ended, players, shoe_id)
+
+
+_NAMES_THE_SHOE = ("HandOpened", "CardsDue", "BettingOpened")
+
+
+def _proofs(read: Read, opener: _Opener) -> dict[tuple[int, str], card_pb2.CardProof]:
+    if read.event.type == "CardsShown":
+        return opener.proofs(read)
+    if read.event.type in ("CardsBurned", "CardsExposed"):
+        return {(proof.position, ""): proof for proof in read.body.open}
+    return {}
 
 
 def _players(reads: Iterable[Read]) -> tuple[str, ...]:
@@ -100,26 +113,27 @@ def _players(reads: Iterable[Read]) -> tuple[str, ...]:
 class _Opener:
     """Opens private cards, for those who may see them all."""
 
-    shoe_id: str
     keyring: Keyring | None
 
     def proofs(self, read: Read) -> dict[tuple[int, str], card_pb2.CardProof]:
         """The proofs in a CardsShown, by position and viewer, as far as they can be opened."""
         body: shuffle.CardsShown = read.body
+        shoe_id = read.event.stream.removeprefix("shuffle/")
         found = {}
         for card in body.cards:
-            proof = card.open if card.WhichOneof("value") == "open" else self._proof(card, body)
+            sealed = card.WhichOneof("value") != "open"
+            proof = self._proof(shoe_id, card, body) if sealed else card.open
             if proof is not None:
                 found[card.position, card.player] = proof
         return found
 
     def _proof(
-        self, card: shuffle.ShownCard, body: shuffle.CardsShown
+        self, shoe_id: str, card: shuffle.ShownCard, body: shuffle.CardsShown
     ) -> card_pb2.CardProof | None:
         if self.keyring is None:
             return None
         sealed = Sealed(card.sealed.key_id, card.sealed.nonce, card.sealed.ciphertext)
-        place = card_place(self.shoe_id, card.position)
+        place = card_place(shoe_id, card.position)
         try:
             return card_pb2.CardProof.FromString(
                 self.keyring.unseal_field(sealed, body.hand_id, player_audience(card.player), place)
@@ -160,6 +174,7 @@ class _Board:
     """What lies where, and who has seen it."""
 
     players: Sequence[str]
+    shoe_id: str = ""
     due: dict[int, str] = field(default_factory=dict)
     """The hand that each position goes to."""
     laid: dict[str, dict[str, list[int]]] = field(default_factory=dict)
@@ -171,6 +186,10 @@ class _Board:
         """What an event puts on the table, or shows."""
         match read.event.type:
             case "CardsDue":
+                if read.body.shoe_id != self.shoe_id:
+                    # The first cards, or the hand is dealt again: what lay there is gone.
+                    self.shoe_id = read.body.shoe_id
+                    self.laid, self.seen = {}, {}
                 self.due.update({slot.position: slot.hand for slot in read.body.slots})
             case "CardsTaken":
                 for position in read.body.positions:

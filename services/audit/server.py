@@ -79,17 +79,14 @@ class Audit(AuditServiceServicer):
             raise CroupierError("HAND_NOT_FOUND", f"no hand {request.hand_id!r}", "hand_id")
         unreadable: list[Finding] = []
         reads = decoded(events, Check.RULES, unreadable)
-        shoe_id = next(
-            (read.body.shoe_id for read in reads if read.event.type in _NAMES_THE_SHOE), ""
-        )
         # Private cards are for the auditor's eyes alone, whoever else may be let in here one day.
         keyring = self._keyring if caller().role is Role.AUDITOR else None
-        told = replay(reads, shoe_id, keyring)
+        told = replay(reads, keyring)
         return pb.ReplayHandResponse(
-            hand=_replayed_hand(request.hand_id, reads, told, shoe_id),
+            hand=_replayed_hand(request.hand_id, reads, told),
             steps=[_step(step) for step in told.steps],
             proofs=told.proofs,
-            shoe_root=await self._root_of(shoe_id),
+            shoe_root=await self._root_of(told.shoe_id),
         )
 
     async def VerifyHand(  # noqa: N802
@@ -189,7 +186,6 @@ def _tell_of(findings: Sequence[Finding], **about: str) -> None:
         _log.error("not_verified", findings=len(findings), checks=checks, **about)
 
 
-_NAMES_THE_SHOE = ("HandOpened", "CardsDue", "BettingOpened")
 _EVENTS_BEFORE_SEAL = 200
 """More than 32 seeds, committed and opened, and the claims of some owners can make."""
 
@@ -227,7 +223,7 @@ def _indexed(hand: IndexedHand) -> pb.Hand:
     )
 
 
-def _replayed_hand(hand_id: str, reads: Sequence[Read], told: Replay, shoe_id: str) -> pb.Hand:
+def _replayed_hand(hand_id: str, reads: Sequence[Read], told: Replay) -> pb.Hand:
     betting = next((read for read in reads if read.event.type == "BettingOpened"), None)
     opened, ended = told.opened, told.ended
     begun = opened or betting
@@ -236,7 +232,7 @@ def _replayed_hand(hand_id: str, reads: Sequence[Read], told: Replay, shoe_id: s
         table_id=begun.event.stream.removeprefix("table/") if begun is not None else "",
         game=opened.body.game if opened is not None else "",
         number=begun.body.number if begun is not None else 0,
-        shoe_id=shoe_id,
+        shoe_id=told.shoe_id,
         result=ended.body.result if ended is not None and ended.event.type == "HandSettled" else "",
         players=told.players,
         opened_at=_stamp(begun.event.recorded_at if begun is not None else None),

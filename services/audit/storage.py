@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         asyncpg.Connection[asyncpg.Record] | asyncpg.pool.PoolConnectionProxy[asyncpg.Record]
     )
 
+# A hand that is dealt again (TAB-08) is opened again; it is still the hand of the first time.
 _STATEMENTS: Mapping[Into, str] = {
     Into.EVENT: """
         INSERT INTO audit.event (position, version, recorded_at, causation_id, correlation_id,
@@ -31,15 +32,18 @@ _STATEMENTS: Mapping[Into, str] = {
         INSERT INTO audit.hand (hand_id, table_id, number, game, rules_version, shoe_id, players,
                                 opened_version, opened_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+        ON CONFLICT (hand_id) DO UPDATE SET shoe_id = excluded.shoe_id, players = excluded.players
     """,
     Into.HAND_PLAYER: """
-        INSERT INTO audit.hand_player (player, opened_at, hand_id) VALUES ($1, $2, $3)
+        INSERT INTO audit.hand_player (player, opened_at, hand_id)
+        SELECT $1, opened_at, hand_id FROM audit.hand WHERE hand_id = $2
+        ON CONFLICT DO NOTHING
     """,
     Into.BET: """
         INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor)
         VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (hand_id, box, player, wager)
-        DO UPDATE SET stake_minor = bet.stake_minor + excluded.stake_minor
+        DO UPDATE SET stake_minor = excluded.stake_minor
     """,
     Into.CARD: """
         INSERT INTO audit.card (stream, version, ordinal, hand_id, position, hand, face, viewer,

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from services.audit.replay import replay
-from services.audit.verify.findings import Read, read
+from services.audit.verify.findings import read
 from services.audit.verify.ledger import LedgerWalk
 from shared.cards import DECK
 from shared.errors import CroupierError
@@ -55,6 +55,20 @@ def fact_of(state: TableState, player: str, option: Any, random: Random) -> Any:
             return e.DecisionMade(player, option.box, option.word, amount, positions)
 
 
+def trouble(state: TableState, random: Random) -> Any:
+    """What may come over a table: the pit, another owner, an outage."""
+    word = random.choice(("card_exposed", "wrong_card_count", "wrong_order", "dealer_change"))
+    position = random.randint(0, 12)
+    return random.choice(
+        (
+            e.IncidentReported("pit", word, position, by_pit=True),
+            e.HandRuledVoid("pit"),
+            e.TableClaimed("node-2", state.epoch + 1),
+            e.PlayResumed(),
+        )
+    )
+
+
 async def evening_of(game: str, seed: int) -> Night:
     """Some hands of a game at table "t1"."""
     random = Random(seed)
@@ -76,6 +90,8 @@ async def evening_of(game: str, seed: int) -> Night:
             due = deadline - night.clock.microseconds()
             night.clock.now += timedelta(microseconds=max(0, due))
             moves = [e.ClockExpired(deadline, clock=clock)]
+        if random.random() < 0.06:
+            moves = [trouble(state, random)]
         if not moves:
             break  # Nobody has the chips to go on.
         try:
@@ -91,7 +107,7 @@ async def evening_of(game: str, seed: int) -> Night:
 async def test_whatever_is_played_holds(game: str, seed: int) -> None:
     night = await evening_of(game, seed)
     evidence = await Evidence.of(night)
-    assert sum(event.type == "HandSettled" for event in evidence.table) > 2
+    assert any(event.type == "HandSettled" for event in evidence.table)
     assert evidence.findings() == []
     ledger = LedgerWalk()
     for event in await night.log.read_partition("wallet.0", 0, 10_000):
@@ -109,7 +125,7 @@ async def test_nobody_sees_more_in_a_replay_than_he_was_dealt(game: str) -> None
         if settled.type != "HandSettled":
             continue
         reads = [read(event) for event in await night.log.read_hand(settled.hand_id or "")]
-        told_ = replay(reads, shoe_of(reads), FIELD_KEYS)
+        told_ = replay(reads, FIELD_KEYS)
         dealt: dict[str, set[str]] = {player: set() for player in ("", *PLAYERS)}
         for each, step in zip(reads, told_.steps, strict=True):
             for card in each.body.cards if each.event.type == "CardsDealt" else ():
@@ -125,8 +141,3 @@ async def test_nobody_sees_more_in_a_replay_than_he_was_dealt(game: str) -> None
                     seen = {card for cards in hands.values() for card in cards.split()}
                     assert seen - {"??"} <= dealt[player] | dealt[""]
         assert set().union(*dealt.values()) == {proof.card for proof in told_.proofs}
-
-
-def shoe_of(reads: list[Read]) -> str:
-    """The shoe that a hand was dealt from."""
-    return next(str(each.body.shoe_id) for each in reads if each.event.type == "HandOpened")

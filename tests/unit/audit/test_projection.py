@@ -97,7 +97,7 @@ def test_a_hand_its_players_and_their_bets() -> None:
     )
     assert rows(opened) == {
         "HAND_OPENED": [(HAND, "t1", 4, "baccarat", 1, "t1-s2", ["ann", "bob"], 9, START)],
-        "HAND_PLAYER": [("ann", START, HAND), ("bob", START, HAND)],
+        "HAND_PLAYER": [("ann", HAND), ("bob", HAND)],
         "BET": [(HAND, 2, "bob", "player", 100), (HAND, 2, "ann", "tie", 50)],
     }
 

@@ -36,7 +36,7 @@ async def baccarat() -> tuple[str, list[Read]]:
 
 async def test_a_hand_is_told_from_its_bets_to_its_postings() -> None:
     _, reads = await baccarat()
-    told = replay(reads, SHOE, FIELD_KEYS)
+    told = replay(reads, FIELD_KEYS)
     types = [step.event.type for step in told.steps]
     assert types == [each.event.type for each in reads]
     assert types[0] == "BettingOpened"
@@ -55,7 +55,7 @@ async def test_a_hand_is_told_from_its_bets_to_its_postings() -> None:
 
 async def test_cards_are_seen_by_the_table_first_and_by_players_once_dealt() -> None:
     _, reads = await baccarat()
-    told = replay(reads, SHOE, FIELD_KEYS)
+    told = replay(reads, FIELD_KEYS)
     types = [step.event.type for step in told.steps]
     shown, dealt = types.index("CardsShown"), len(types) - types[::-1].index("CardsDealt") - 1
     first = told.steps[shown].sights
@@ -72,7 +72,7 @@ async def test_cards_are_seen_by_the_table_first_and_by_players_once_dealt() -> 
 
 async def test_proofs_come_in_the_order_of_positions() -> None:
     _, reads = await baccarat()
-    told = replay(reads, SHOE, FIELD_KEYS)
+    told = replay(reads, FIELD_KEYS)
     positions = [proof.position for proof in told.proofs]
     assert positions == sorted(set(positions))
     cards = {
@@ -144,7 +144,7 @@ def sights(told: Replay, step: int) -> dict[str, dict[str, str]]:
 
 
 def test_a_private_card_is_its_players() -> None:
-    told = replay(private_hand(), SHOE, FIELD_KEYS)
+    told = replay(private_hand(), FIELD_KEYS)
     assert sights(told, 3) == {
         "public": {},
         "player:ann": {},
@@ -167,7 +167,7 @@ def test_a_private_card_is_its_players() -> None:
 
 
 def test_bodies_show_opened_cards_beside_the_sealed_ones() -> None:
-    told = replay(private_hand(), SHOE, FIELD_KEYS)
+    told = replay(private_hand(), FIELD_KEYS)
     [shown] = json.loads(told.steps[3].body_json)["cards"]
     assert shown["opened"]["card"] == "Td"
     assert shown["sealed"]["key_id"] == "k1"
@@ -178,7 +178,7 @@ def test_bodies_show_opened_cards_beside_the_sealed_ones() -> None:
 
 def test_without_the_key_private_cards_stay_private() -> None:
     for keyring in (None, OTHER_KEYS):
-        told = replay(private_hand(), SHOE, keyring)
+        told = replay(private_hand(), keyring)
         assert sights(told, 4) == {
             "public": {"box1": "??", "dealer": "??"},
             "player:ann": {"box1": "??", "dealer": "??"},
@@ -192,7 +192,7 @@ def test_without_the_key_private_cards_stay_private() -> None:
 
 def test_a_card_that_nothing_made_due_lies_somewhere() -> None:
     [taken] = [each for each in private_hand() if each.event.type == "CardsTaken"]
-    told = replay([taken], SHOE, FIELD_KEYS)
+    told = replay([taken], FIELD_KEYS)
     assert sights(told, 0)["table"] == {"?": "??"}
     assert (told.opened, told.ended, told.players) == (None, None, ())
 
@@ -207,7 +207,7 @@ def test_burned_cards_lie_where_they_are_burned() -> None:
         as_read(table.CardsDue(shoe_id=SHOE, slots=slots), "table/t1"),
         as_read(shuffle.CardsBurned(positions=[1], open=[proof]), f"shuffle/{SHOE}"),
     ]
-    told = replay(reads, SHOE, FIELD_KEYS)
+    told = replay(reads, FIELD_KEYS)
     assert sights(told, 1)["auditor"] == {"burn": "?? 2c"}
     assert [each.card for each in told.proofs] == ["2c"]
 
