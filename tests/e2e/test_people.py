@@ -1,0 +1,228 @@
+"""People at a real house: players at the terminal, operators, auditors, all through `croupier`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import pty
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from clients.api.house import find_house
+from clients.bots.closing import settle, verify_everything
+from clients.bots.run import open_tables, play_hands
+from clients.bots.strategies import STRATEGIES
+from clients.cli.app import app
+from tests.e2e.houses import ROOT, HouseOnDisk
+from tests.polling import eventually
+
+Croupier = Callable[..., Result]
+
+
+@pytest.fixture
+def croupier(open_house: HouseOnDisk) -> Croupier:
+    """Runs `croupier words…` at the open house, with `lines` on standard input."""
+
+    def run(*words: str, lines: str = "", status: int = 0) -> Result:
+        ran = CliRunner().invoke(app, ["--house", str(open_house.file), *words], input=lines)
+        assert ran.exit_code == status, (words, ran.output, ran.exception)
+        return ran
+
+    return run
+
+
+def answer(ran: Result) -> Any:
+    """What `--json` printed."""
+    return json.loads(ran.stdout)
+
+
+@pytest.fixture(scope="module")
+def played(open_house: HouseOnDisk) -> list[str]:
+    """Tables at which bots have played some hands of each game."""
+    house = find_house(open_house.file)
+
+    async def play() -> list[str]:
+        tables = await open_tables(house, sorted(STRATEGIES))
+        summary = await play_hands(house, tables, 40, lambda _: None, seats=2, seed=1)
+        assert summary.hands == 40
+        assert not summary.still_seated
+        ledger = await settle(house)
+        assert ledger.balanced
+        verified = await verify_everything(house, lambda _: None)
+        assert verified.clean, verified.findings
+        assert verified.hands >= 40
+        return tables
+
+    return asyncio.run(play())
+
+
+def test_bots_play_all_games_and_everything_verifies(played: list[str]) -> None:
+    assert len(played) == len(STRATEGIES)
+
+
+def test_an_auditor_finds_replays_and_verifies_a_hand(
+    croupier: Croupier, played: list[str]
+) -> None:
+    found = answer(croupier("hands", "--table", "oasis_poker-1", "--limit", "3", "--json"))
+    assert 1 <= len(found) <= 3
+    hand = found[0]["hand_id"]
+    assert hand in croupier("hands", "--game", "oasis_poker").stdout
+
+    replayed = answer(croupier("replay", hand, "--json"))
+    kinds = [step["type"] for step in replayed["steps"]]
+    assert "HandOpened" in kinds
+    assert "HandSettled" in kinds
+    assert f"{hand}  oasis_poker hand" in croupier("replay", hand).stdout
+
+    assert answer(croupier("verify", hand, "--json"))["verified"] is True
+    assert f"✓ {hand} verifies" in croupier("verify", hand).stdout
+    everything = answer(croupier("verify", "--all", "--json"))
+    assert everything["verified"] is True
+    assert everything["complete"] is True
+
+
+def test_everybody_can_check_the_cards_of_a_hand(croupier: Croupier, played: list[str]) -> None:
+    (hand,) = answer(croupier("hands", "--table", "baccarat-1", "--limit", "1", "--json"))
+    document = answer(croupier("verify-card", "--hand", hand["hand_id"], "--json"))
+    assert document["holds"] is True
+    assert 4 <= len(document["cards"]) <= 6
+    checked = croupier("verify-card", "-", lines=json.dumps(document))
+    assert checked.stdout.count("holds") == len(document["cards"])
+    document["cards"][0]["salt"] = "00" * 16
+    croupier("verify-card", "-", lines=json.dumps(document), status=1)
+
+
+def test_money_goes_to_an_account_and_away_again(croupier: Croupier) -> None:
+    operator = ("--player", "p_somebody")
+    opened = answer(croupier("account", "open", *operator, "--json"))
+    assert opened["balance"] == {"currency": "CHF", "minor_units": 0}
+    assert "100.00 CHF" in croupier("account", "deposit", "100", *operator).stdout
+    assert "87.50 CHF" in croupier("account", "withdraw", "12.5", *operator).stdout
+    listed = answer(croupier("account", "statement", *operator, "--json"))
+    assert [one["change"]["minor_units"] for one in listed] == [-1250, 10_000]
+    assert "withdrawal" in croupier("account", "statement", *operator).stdout
+    assert "p_somebody: 87.50 CHF" in croupier("account", "show", *operator).stdout
+    books = answer(croupier("ledger", "--json"))
+    assert [money["minor_units"] for money in books["sums"]] == [0]
+    refused = croupier("account", "withdraw", "1000", *operator, status=1)
+    assert "INSUFFICIENT_FUNDS" in str(refused.exception)
+
+
+def test_an_operator_opens_and_closes_tables(croupier: Croupier) -> None:
+    refused = croupier("table", "open", "baccarat", "--set", "max_payout=x", status=1)
+    assert "BAD_SETTING" in str(refused.exception)
+    words = ("--table", "high", "--set", "min=10000", "--clock", "betting_ms=5000")
+    opened = answer(croupier("table", "open", "baccarat", *words, "--json"))
+    assert json.loads(opened["rules_json"])["min"] == 10_000
+    assert "100.00 –" in croupier("tables").stdout
+    again = croupier("table", "open", "baccarat", "--table", "high", status=1)
+    assert "TABLE_EXISTS" in str(again.exception)
+    croupier("table", "close", "high")
+    statuses = {one["table_id"]: one["status"] for one in answer(croupier("tables", "--json"))}
+    assert statuses.get("high", "TABLE_STATUS_CLOSED") != "TABLE_STATUS_OPEN"
+
+
+def test_a_script_plays_on_standard_input(croupier: Croupier) -> None:
+    croupier("table", "open", "baccarat", "--table", "quiet")
+    lines = "cut 100\nbanker 50\ndone\nplayer 20\ndone\nleave\n"
+    ran = croupier("play", "baccarat", "--table", "quiet", lines=lines)
+    assert "The shoe is sealed (416 cards" in ran.stdout
+    assert "seeds of players in it: yours" in ran.stdout
+    assert "You played 2 hands:" in ran.stdout
+    hands = answer(croupier("hands", "--table", "quiet", "--json"))
+    assert len(hands) == 2
+    verified = answer(croupier("verify", hands[0]["hand_id"], "--json"))
+    assert verified["verified"] is True
+
+
+class OnScreen:
+    """What a pseudo-terminal has shown so far, and its keys."""
+
+    def __init__(self, leader: int) -> None:
+        self.shown = ""
+        self._leader = leader
+        asyncio.get_running_loop().add_reader(leader, self._read)
+
+    def _read(self) -> None:
+        try:
+            self.shown += os.read(self._leader, 65_536).decode(errors="replace")
+        except OSError:  # Linux: the other end is closed.
+            asyncio.get_running_loop().remove_reader(self._leader)
+
+    def press(self, keys: str) -> None:
+        """Types; what was shown before is forgotten."""
+        self.shown = ""
+        os.write(self._leader, keys.encode())
+
+    async def shows(self, text: str) -> None:
+        """Waits until it is on the screen."""
+        await eventually(lambda: text in self.shown, within_s=60)
+
+
+@contextmanager
+def terminal() -> Iterator[tuple[int, int]]:
+    """A pseudo-terminal: the end with keys and screen, and the program's end."""
+    leader, follower = pty.openpty()
+    try:
+        yield leader, follower
+    finally:
+        os.close(leader)
+
+
+async def test_a_person_plays_at_the_terminal(open_house: HouseOnDisk) -> None:
+    with terminal() as (leader, follower):
+        playing = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-m", "deploy.main", "play", "baccarat", "--table", "evening"),
+            cwd=ROOT,
+            env={
+                **os.environ,
+                "CROUPIER_HOUSE": str(open_house.file),
+                "TERM": "xterm-256color",
+                "COLUMNS": "100",
+                "LINES": "50",
+            },
+            stdin=follower,
+            stdout=follower,
+            stderr=follower,
+        )
+        os.close(follower)
+        screen = OnScreen(leader)
+        await screen.shows("you have")
+        await screen.shows("player|banker|tie AMOUNT")
+        screen.press("help\n")
+        await screen.shows("words may be shortened")
+        screen.press("rules\n")
+        await screen.shows("An ace counts 1")
+        screen.press("rules\n")
+        screen.press("b 50\n")
+        await screen.shows("banker 50.00")
+        screen.press("done\n")
+        await screen.shows("cut [CARDS]")
+        screen.press("cut 100\n")
+        await screen.shows("the last hand's cards")
+        playing.send_signal(signal.SIGINT)
+        await screen.shows("You played 1 hand:")
+        assert await playing.wait() == 0
+
+
+@pytest.fixture(autouse=True, scope="module")
+def evening(open_house: HouseOnDisk) -> None:
+    """A table for the one who plays at the terminal."""
+    words = ["--house", str(open_house.file), "table", "open", "baccarat", "--table", "evening"]
+    assert CliRunner().invoke(app, words).exit_code == 0
+
+
+def test_a_run_at_an_open_house_plays_verifies_and_sums_up(open_house: HouseOnDisk) -> None:
+    ran = open_house.run_now("run", "--hands", "10")
+    assert ran.status == 0, ran
+    assert "10 hands" in ran.out
+    assert "everything holds" in ran.out
+    assert "all accounts together: 0.00 CHF" in ran.out
