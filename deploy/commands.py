@@ -20,6 +20,7 @@ from rich.table import Table
 from deploy.errors import HouseError
 from deploy.folder import HouseFolder
 from deploy.house import keep_open
+from deploy.program import end_of
 from deploy.programs import end_orphans, serves
 from deploy.serve import serve as serve_here
 from deploy.where import folder_of
@@ -169,7 +170,7 @@ def _open_detached(folder: HouseFolder) -> None:
     give_up_s = time.monotonic() + _DETACHED_TIMEOUT_S
     while not _all_up(folder, house.pid):
         if house.poll() is not None or time.monotonic() > give_up_s:
-            raise HouseError(f"the house did not open; see {log}")
+            raise HouseError(f"the house did not open; the end of {log}:\n{end_of(log)}")
         time.sleep(_POLL_S)
     _show_open(folder)
 

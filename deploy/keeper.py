@@ -13,7 +13,7 @@ import structlog
 
 from deploy.errors import StartFailedError
 from deploy.folder import ProcessState
-from deploy.program import Program
+from deploy.program import Program, end_of
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
@@ -22,7 +22,6 @@ _LONGEST_PAUSE_S = 10.0
 # Whoever has lived for so long has not failed at its start: the pause is short again.
 _STEADY_S = 10.0
 _POLL_S = 0.05
-_TAIL_BYTES = 2_000
 
 _log = structlog.get_logger()
 
@@ -132,10 +131,8 @@ class Keeper:
         self.on_change()
 
     def _last_words(self, what: str) -> str:
-        with self.program.log.open("rb") as log:
-            log.seek(max(0, self.program.log.stat().st_size - _TAIL_BYTES))
-            tail = log.read().decode(errors="replace")
-        return f"{self.program.name} {what}; the end of {self.program.log}:\n{tail}"
+        log = self.program.log
+        return f"{self.program.name} {what}; the end of {log}:\n{end_of(log)}"
 
 
 def next_pause_s(last_pause_s: float, lived_s: float) -> float:

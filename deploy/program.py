@@ -18,6 +18,7 @@ import psutil
 # next start is then not taken by a passing connection in between.
 _PORTS = range(20_000, 32_000)
 _PORT_TRIES = 200
+_END_BYTES = 2_000
 _TETHER = Path(__file__).with_name("tether.py")
 _ORPHAN_WAIT_S = 15.0
 
@@ -52,6 +53,13 @@ class Program:
                 env={**os.environ, **self.env},
                 start_new_session=True,
             )
+
+
+def end_of(log: Path) -> str:
+    """The last lines of a log, for whoever has to see what went wrong."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - _END_BYTES))
+        return file.read().decode(errors="replace")
 
 
 def free_port(taken: frozenset[int] = frozenset()) -> int:

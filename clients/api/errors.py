@@ -27,8 +27,8 @@ PASSING_REASONS = frozenset(
     }
 )
 _PASSING_CODES = frozenset({grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.ABORTED})
-# The house gives a reason with each of its refusals. Without one it is gRPC itself that speaks, of a
-# connection that broke while something was being written, for instance.
+# The house gives a reason with each of its refusals. Without one it is gRPC itself that speaks: of
+# a connection that broke while something was being written, for instance.
 _TRANSPORT_CODES = frozenset({*_PASSING_CODES, grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN})
 
 
