@@ -6,7 +6,8 @@ import json
 import os
 import secrets
 from base64 import b64encode
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from deploy.migrate import LOGIN_ROLES
@@ -25,7 +26,8 @@ def _key() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Passwords, and keys in base64. `roles` has a password for each login role."""
+    """Passwords, and keys in base64. `roles` has a password for each login role. Beside the keys in
+    use are the ids they go by, and the keys before them by theirs."""
 
     postgres: str = field(default_factory=_word, repr=False)
     nats: str = field(default_factory=_word, repr=False)
@@ -34,6 +36,34 @@ class Keys:
     )
     deployment: str = field(default_factory=_key, repr=False)
     seed: str = field(default_factory=_key, repr=False)
+    deployment_id: str = "k1"
+    seed_id: str = "s1"
+    old_deployment: dict[str, str] = field(default_factory=dict, repr=False)
+    old_seed: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def rotated(self) -> Keys:
+        """The same with a new deployment key and a new seed key; those in use become old ones."""
+        return replace(
+            self,
+            deployment=_key(),
+            deployment_id=_following(self.deployment_id, self.old_deployment),
+            old_deployment={**self.old_deployment, self.deployment_id: self.deployment},
+            seed=_key(),
+            seed_id=_following(self.seed_id, self.old_seed),
+            old_seed={**self.old_seed, self.seed_id: self.seed},
+        )
+
+    def without_seed_key(self, key_id: str) -> Keys:
+        """The same without an old seed key; `KeyError` where there is none of that id."""
+        left = dict(self.old_seed)
+        del left[key_id]
+        return replace(self, old_seed=left)
+
+
+def _following(key_id: str, old: Mapping[str, str]) -> str:
+    """`k3` after `k2`: the letter stays, no number comes twice."""
+    highest = max(int(name[1:]) for name in (key_id, *old))
+    return f"{key_id[0]}{highest + 1}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +81,17 @@ class KeyFolder:
             private, public = tokens.new_key()
             write_privately(self.path / "token.pub", public)
             write_privately(self.token_key, private)
-        kept = self.path / "house.json"
-        if not kept.exists():
-            write_privately(kept, json.dumps(asdict(Keys()), indent=2))
-        return Keys(**json.loads(kept.read_text()))
+        if not self._kept.exists():
+            self.store(Keys())
+        return Keys(**json.loads(self._kept.read_text()))
+
+    def store(self, keys: Keys) -> None:
+        """Keeps these from now on."""
+        write_privately(self._kept, json.dumps(asdict(keys), indent=2))
+
+    @property
+    def _kept(self) -> Path:
+        return self.path / "house.json"
 
     @property
     def token_key(self) -> Path:

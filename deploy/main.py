@@ -14,6 +14,7 @@ from clients.cli.app import app, run_app
 from deploy.commands import commands
 from deploy.database_commands import database_commands
 from deploy.errors import HouseError
+from deploy.key_commands import key_commands
 from shared.ops.migrations import MigrationError
 
 
@@ -21,6 +22,7 @@ def main() -> None:
     """Entry point of the console script."""
     app.add_typer(commands)
     app.add_typer(database_commands)
+    app.add_typer(key_commands)
     try:
         run_app()
     except (HouseError, MigrationError) as error:

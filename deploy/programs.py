@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -83,8 +84,12 @@ class Programs:
         }
         if name in ("shuffle", "table", "audit"):
             known["deployment_key"] = self._keys.deployment
+            known["deployment_key_id"] = self._keys.deployment_id
+            known["old_deployment_keys"] = json.dumps(self._keys.old_deployment)
         if name == "shuffle":
             known["seed_key"] = self._keys.seed
+            known["seed_key_id"] = self._keys.seed_id
+            known["old_seed_keys"] = json.dumps(self._keys.old_seed)
         if name in _ROLES:
             signing = self._folder.keys.token_key.read_text()
             known["service_token"] = tokens.sign(signing, name, _ROLES[name], _SERVICE_TOKEN_TTL_S)

@@ -18,10 +18,9 @@ from shared.bus.consumers import Consumers
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import Connection, PostgresLog, RecordedEvent, open_pool
-from shared.ops.settings import AuditSettings, key_bytes
+from shared.ops.settings import AuditSettings
 from shared.rpc.channel import connect as connect_to
 from shared.rpc.server import Server
-from shared.sealing import Keyring
 
 CATEGORIES = ("table", "shuffle", "wallet", "audit")
 
@@ -35,10 +34,7 @@ async def apply(connection: Connection, events: Sequence[RecordedEvent]) -> froz
 async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     """Serves and indexes until `stopping`, then drains."""
     dsn = settings.database_dsn.get_secret_value()
-    keyring = Keyring(
-        settings.deployment_key_id,
-        {settings.deployment_key_id: key_bytes(settings.deployment_key)},
-    )
+    keyring = settings.field_keys()
     bus = await connect(settings.nats_url.get_secret_value(), settings.node)
     pool = await open_pool(dsn, settings.database_pool_size, settings.node)
     shuffle = connect_to(settings.shuffle_address)

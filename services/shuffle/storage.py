@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -10,7 +11,7 @@ import asyncpg
 from shared.errors import CroupierError
 from shared.log import Append, Appended, Outcome, append_on, on_connection
 from shared.log.postgres import OnCommitted
-from shared.sealing import Keyring, Sealed
+from shared.sealing import Keyring, Sealed, UnsealError
 
 if TYPE_CHECKING:
     Pool = asyncpg.Pool[asyncpg.Record]
@@ -24,10 +25,25 @@ _PUT_SEED = """
 """
 _GET_SEED = "SELECT key_id, nonce, ciphertext FROM shuffle.seeds WHERE shoe_id = $1"
 _DROP_SEED = "DELETE FROM shuffle.seeds WHERE shoe_id = $1"
+_OLDER_SEEDS = """
+    SELECT shoe_id, key_id, nonce, ciphertext FROM shuffle.seeds
+     WHERE key_id <> $1 AND shoe_id > $2 ORDER BY shoe_id LIMIT $3
+"""
+_RESEAL = "SELECT shuffle.reseal($1, $2, $3, $4, $5)"
 _USE_PLAYER_SEED = """
     INSERT INTO shuffle.player_seeds (fingerprint, shoe_id) VALUES ($1, $2)
     ON CONFLICT DO NOTHING RETURNING true
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Resealed:
+    """How many seeds were sealed again, how many no key of the ring opens, and the last shoe that
+    was looked at ("": there was none left)."""
+
+    resealed: int
+    unreadable: int
+    last: str
 
 
 class ShoeStore:
@@ -54,6 +70,30 @@ class ShoeStore:
             raise LookupError(f"no seed is stored for shoe {shoe_id}")
         sealed = Sealed(row["key_id"], row["nonce"], row["ciphertext"])
         return self._keys.unseal_at_rest(sealed, _TABLE, shoe_id)
+
+    async def reseal(self, after: str, most: int) -> Resealed:
+        """Seals at most `most` seeds that an older key has sealed under the current one: those of
+        the shoes behind `after` ("": from the first on)."""
+
+        async def pass_over(connection: PooledConnection) -> Resealed:
+            resealed, unreadable, last = 0, 0, ""
+            for row in await connection.fetch(
+                _OLDER_SEEDS, self._keys.current, after, most, timeout=TIMEOUT_S
+            ):
+                last = row["shoe_id"]
+                old = Sealed(row["key_id"], row["nonce"], row["ciphertext"])
+                try:
+                    seed = self._keys.unseal_at_rest(old, _TABLE, last)
+                except UnsealError:
+                    unreadable += 1
+                    continue
+                new = self._keys.seal_at_rest(seed, _TABLE, last)
+                resealed += await connection.fetchval(
+                    _RESEAL, last, old.nonce, new.key_id, new.nonce, new.ciphertext
+                )
+            return Resealed(resealed, unreadable, last)
+
+        return await on_connection(self._pool, pass_over)
 
     async def append_opening(self, append: Append, shoe_id: str, server_seed: bytes) -> Appended:
         """Appends `ShoeOpened` and stores the seed."""

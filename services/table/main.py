@@ -17,10 +17,9 @@ from services.table.server import Table
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect as connect_bus
 from shared.log import PostgresLog, open_pool
-from shared.ops.settings import TableSettings, key_bytes
+from shared.ops.settings import TableSettings
 from shared.rpc.channel import connect
 from shared.rpc.server import Server
-from shared.sealing import Keyring
 from shared.table.codec import TableCodec
 from shared.table.sealer import KeyringSealer
 
@@ -31,10 +30,7 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         settings.database_dsn.get_secret_value(), settings.database_pool_size, settings.node
     )
     bus = await connect_bus(settings.nats_url.get_secret_value(), settings.node)
-    keyring = Keyring(
-        settings.deployment_key_id,
-        {settings.deployment_key_id: key_bytes(settings.deployment_key)},
-    )
+    keyring = settings.field_keys()
     codec = TableCodec(KeyringSealer(keyring))
     channel = connect(settings.shuffle_address)
     async with channel, PostgresLog(pool, Pinger(bus)) as log:

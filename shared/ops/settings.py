@@ -10,10 +10,13 @@ from __future__ import annotations
 import os
 from base64 import b64decode
 from binascii import Error as Base64Error
+from collections.abc import Mapping
 from typing import Annotated, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from shared.sealing import Keyring
 
 ServiceName = Literal["shuffle", "wallet", "audit", "relay", "table"]
 SERVICES: tuple[ServiceName, ...] = get_args(ServiceName)
@@ -45,6 +48,20 @@ def key_bytes(key: SecretStr) -> bytes:
     return b64decode(key.get_secret_value())
 
 
+KeyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+OldKeys = Annotated[dict[KeyId, Key], Field(max_length=16)]
+
+
+def _ring(current: str, key: SecretStr, old: Mapping[str, SecretStr]) -> Keyring:
+    keys = {name: key_bytes(value) for name, value in old.items()}
+    return Keyring(current, keys | {current: key_bytes(key)})
+
+
+_CONFIG = SettingsConfigDict(
+    env_prefix="CROUPIER_", frozen=True, extra="ignore", hide_input_in_errors=True
+)
+
+
 def host_port(address: str) -> tuple[str, int]:
     """The two parts of an `Address`."""
     host, _, port = address.rpartition(":")
@@ -54,9 +71,7 @@ def host_port(address: str) -> tuple[str, int]:
 class ServiceSettings(BaseSettings):
     """What every service process needs."""
 
-    model_config = SettingsConfigDict(
-        env_prefix="CROUPIER_", frozen=True, extra="ignore", hide_input_in_errors=True
-    )
+    model_config = _CONFIG
 
     service: ServiceName
     # Unique among all processes that run now; stands in logs, metrics and leases.
@@ -95,22 +110,46 @@ class RelaySettings(ServiceSettings):
     service: ServiceName = "relay"
 
 
-class SealingSettings(ServiceSettings):
-    """Shuffle, table and audit write or read sealed fields."""
+class FieldKeys(BaseSettings):
+    """The deployment keys, which seal private cards and free text in the log."""
+
+    model_config = _CONFIG
 
     deployment_key: Key
     # Stands beside every sealed field.
-    deployment_key_id: str = Field(default="k1", pattern=r"^[A-Za-z0-9_-]{1,32}$")
+    deployment_key_id: KeyId = "k1"
+    # The keys before it by their ids, as JSON: what they sealed is still to be read.
+    old_deployment_keys: OldKeys = {}
+
+    def field_keys(self) -> Keyring:
+        """All of them; the newest seals."""
+        return _ring(self.deployment_key_id, self.deployment_key, self.old_deployment_keys)
 
 
-class ShuffleSettings(SealingSettings):
+class SeedKeys(BaseSettings):
+    """The keys of the server seeds at rest, which nobody but shuffle holds."""
+
+    model_config = _CONFIG
+
+    seed_key: Key
+    # Stands beside every seed.
+    seed_key_id: KeyId = "s1"
+    # The keys before it by their ids, as JSON: needed until all seeds are sealed again.
+    old_seed_keys: OldKeys = {}
+
+    def seed_keys(self) -> Keyring:
+        """All of them; the newest seals."""
+        return _ring(self.seed_key_id, self.seed_key, self.old_seed_keys)
+
+
+class SealingSettings(ServiceSettings, FieldKeys):
+    """Shuffle, table and audit write or read sealed fields."""
+
+
+class ShuffleSettings(SealingSettings, SeedKeys):
     """Shuffle keeps server seeds encrypted."""
 
     service: ServiceName = "shuffle"
-    # Nobody else holds it.
-    seed_key: Key
-    # Stands beside every seed.
-    seed_key_id: str = Field(default="s1", pattern=r"^[A-Za-z0-9_-]{1,32}$")
 
 
 class AuditSettings(SealingSettings):
@@ -132,9 +171,9 @@ class TableSettings(SealingSettings):
     grace_s: float = Field(default=10.0, ge=0, le=600)
 
 
-S = TypeVar("S", bound=ServiceSettings)
+S = TypeVar("S", bound=BaseSettings)
 
 
 def read(kind: type[S]) -> S:
     """The settings of this process. Raises `pydantic.ValidationError`, which names the fields."""
-    return kind(_secrets_dir=os.environ.get("CROUPIER_SECRETS_DIR"))  # type: ignore[call-arg]
+    return kind(_secrets_dir=os.environ.get("CROUPIER_SECRETS_DIR"))

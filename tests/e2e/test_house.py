@@ -49,9 +49,14 @@ def test_a_service_is_told_its_own_secrets_only(open_house: HouseOnDisk) -> None
 
     common = {"croupier_database_dsn", "croupier_nats_url", "croupier_token_public_key"}
     assert names("wallet") == names("relay") == common
-    assert names("shuffle") == common | {"croupier_deployment_key", "croupier_seed_key"}
-    asking = common | {"croupier_deployment_key", "croupier_service_token"}
-    assert names("table") == names("audit") == asking
+    sealing = common | {
+        "croupier_deployment_key",
+        "croupier_deployment_key_id",
+        "croupier_old_deployment_keys",
+    }
+    seeds = {"croupier_seed_key", "croupier_seed_key_id", "croupier_old_seed_keys"}
+    assert names("shuffle") == sealing | seeds
+    assert names("table") == names("audit") == sealing | {"croupier_service_token"}
 
 
 def test_every_service_has_metrics(open_house: HouseOnDisk) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64encode
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from shared.ops.settings import (
     AuditSettings,
@@ -109,3 +111,36 @@ def test_an_address_is_host_and_port(monkeypatch: pytest.MonkeyPatch, bad: str) 
 
 def test_host_and_port_are_told_apart() -> None:
     assert host_port("127.0.0.1:7001") == ("127.0.0.1", 7001)
+
+
+def test_old_keys_open_what_they_sealed_and_the_newest_seals(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    before = read(ShuffleSettings)
+    field = before.field_keys().seal_field(b"card", "hand-1", "auditors", b"here")
+    seed = before.seed_keys().seal_at_rest(b"seed", "shuffle.seeds", "shoe-1")
+    monkeypatch.setenv("CROUPIER_DEPLOYMENT_KEY_ID", "k2")
+    monkeypatch.setenv("CROUPIER_DEPLOYMENT_KEY", b64encode(bytes([7] * 32)).decode())
+    monkeypatch.setenv("CROUPIER_OLD_DEPLOYMENT_KEYS", json.dumps({"k1": b64encode(KEY).decode()}))
+    monkeypatch.setenv("CROUPIER_SEED_KEY_ID", "s2")
+    monkeypatch.setenv("CROUPIER_SEED_KEY", b64encode(bytes([8] * 32)).decode())
+    (tmp_path / "croupier_old_seed_keys").write_text(json.dumps({"s1": b64encode(KEY).decode()}))
+    monkeypatch.setenv("CROUPIER_SECRETS_DIR", str(tmp_path))
+    after = read(ShuffleSettings)
+    assert after.field_keys().unseal_field(field, "hand-1", "auditors", b"here") == b"card"
+    assert after.seed_keys().unseal_at_rest(seed, "shuffle.seeds", "shoe-1") == b"seed"
+    assert after.field_keys().seal_field(b"card", "hand-1", "auditors", b"here").key_id == "k2"
+    assert after.seed_keys().seal_at_rest(b"seed", "shuffle.seeds", "shoe-1").key_id == "s2"
+    for settings in (after, after.field_keys(), after.seed_keys()):
+        assert b64encode(KEY).decode() not in repr(settings)
+        assert repr(KEY)[2:-1] not in repr(settings)
+
+
+@pytest.mark.parametrize("old", ['{"k1": "c2hvcnQ="}', '{"k 1": "' + "A" * 43 + '="}', "hidden"])
+def test_an_old_key_that_is_none_is_named_not_shown(
+    monkeypatch: pytest.MonkeyPatch, old: str
+) -> None:
+    monkeypatch.setenv("CROUPIER_OLD_DEPLOYMENT_KEYS", old)
+    with pytest.raises((ValidationError, SettingsError), match="old_deployment_keys") as caught:
+        read(TableSettings)
+    assert old not in str(caught.value)

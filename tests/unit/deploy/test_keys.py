@@ -1,0 +1,51 @@
+"""The keys of a house, and their change."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from deploy.keys import KeyFolder, Keys
+
+
+def test_a_change_makes_new_keys_and_keeps_the_old_ones() -> None:
+    first = Keys()
+    second = first.rotated()
+    third = second.rotated()
+    assert [keys.deployment_id for keys in (first, second, third)] == ["k1", "k2", "k3"]
+    assert [keys.seed_id for keys in (first, second, third)] == ["s1", "s2", "s3"]
+    assert third.old_deployment == {"k1": first.deployment, "k2": second.deployment}
+    assert third.old_seed == {"s1": first.seed, "s2": second.seed}
+    assert len({keys.seed for keys in (first, second, third)}) == 3
+    assert (third.postgres, third.nats, third.roles) == (first.postgres, first.nats, first.roles)
+
+
+def test_an_old_seed_key_may_go_and_its_number_does_not_come_back() -> None:
+    second = Keys().rotated()
+    third = second.rotated().without_seed_key("s1")
+    assert set(third.old_seed) == {"s2"}
+    assert third.rotated().seed_id == "s4"
+    with pytest.raises(KeyError):
+        third.without_seed_key("s3")  # in use
+
+
+def test_keys_of_an_older_house_are_read(tmp_path: Path) -> None:
+    """Written before there were old keys."""
+    folder = KeyFolder(tmp_path)
+    keys = folder.load()
+    kept = tmp_path / "house.json"
+    document = json.loads(kept.read_text())
+    for later in ("deployment_id", "seed_id", "old_deployment", "old_seed"):
+        del document[later]
+    kept.write_text(json.dumps(document))
+    assert folder.load() == keys
+    folder.store(keys.rotated())
+    assert folder.load().old_seed == {"s1": keys.seed}
+
+
+def test_no_key_is_in_the_text_of_the_keys() -> None:
+    keys = Keys().rotated()
+    secrets = (keys.seed, keys.deployment, *keys.old_seed.values(), *keys.old_deployment.values())
+    assert not [secret for secret in secrets if secret in repr(keys)]
