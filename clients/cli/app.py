@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
+
+# What gRPC thinks of a lost connection belongs on no screen: the client library deals with it.
+os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import typer
 

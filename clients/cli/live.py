@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from croupier.table.v1.table_pb2 import TableView
 from rich.box import ROUNDED
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -63,7 +64,7 @@ class LiveScreen:
     def _picture(self) -> RenderableType:
         if self._newest is None:
             return Text("the bots are sitting down…", style="dim")
-        return picture(self._newest, min(self._console.width, _WIDTH))
+        return picture(self._newest, self._console)
 
 
 def progress_line(progress: Progress) -> str:
@@ -73,17 +74,24 @@ def progress_line(progress: Progress) -> str:
     return f"{progress.hands}{wanted} hands, {rate:.1f} a second"
 
 
-def picture(progress: Progress, width: int) -> RenderableType:
-    """The whole screen: totals, then a panel a table."""
+def picture(progress: Progress, console: Console) -> RenderableType:
+    """The whole screen: totals, then each table, as fully as the console has the height for."""
     names = Names(known=progress.names)
-    parts: list[RenderableType] = [_totals(progress, width)]
-    parts += [_table_panel(table, names, width) for _, table in sorted(progress.tables.items())]
-    parts.append(
-        Text("Ctrl-C ends it cleanly. Join them: croupier play baccarat", style="dim")
-        if progress.connected
-        else Text("the house is away, coming back to it…", style="bold red")
-    )
-    return Group(*parts)
+    width = min(console.width, _WIDTH)
+    tables = [table for _, table in sorted(progress.tables.items())]
+    for draw in (_table_panel, _table_lines, _table_line):
+        parts = [_totals(progress, width), *(draw(table, names, width) for table in tables)]
+        parts.append(_footer(progress))
+        shown = Group(*parts)
+        if len(console.render_lines(shown)) <= console.height:
+            break
+    return shown
+
+
+def _footer(progress: Progress) -> Text:
+    if progress.connected:
+        return Text("Ctrl-C ends it cleanly. Join them: croupier play baccarat", style="dim")
+    return Text("the house is away, coming back to it…", style="bold red")
 
 
 def _totals(progress: Progress, width: int) -> RenderableType:
@@ -114,13 +122,29 @@ def _table_panel(table: TableProgress, names: Names, width: int) -> RenderableTy
     ]
     if table.results and view.table.game == "baccarat":
         parts.append(road(table.results))
-    title = Text.assemble(
+    return Panel(Group(*parts), title=_title(view), box=ROUNDED, width=width, padding=(0, 1))
+
+
+def _table_lines(table: TableProgress, names: Names, width: int) -> RenderableType:
+    """A table in a small panel: its cards and how the last hand ended."""
+    parts = (small_cards(table.view, names), _last_line(table))
+    return Panel(Group(*parts), title=_title(table.view), box=ROUNDED, width=width, padding=(0, 1))
+
+
+def _table_line(table: TableProgress, names: Names, width: int) -> RenderableType:
+    """A table in a line."""
+    line = _title(table.view).append_text(_last_line(table))
+    line.truncate(width, overflow="ellipsis")
+    return line
+
+
+def _title(view: TableView) -> Text:
+    return Text.assemble(
         (f" {view.table.table_id} ", "bold"),
         (f"· hand {view.table.hands_played + 1} · ", "dim"),
         (phase_text(view), "cyan"),
         " ",
     )
-    return Panel(Group(*parts), title=title, box=ROUNDED, width=width, padding=(0, 1))
 
 
 def _last_line(table: TableProgress) -> Text:

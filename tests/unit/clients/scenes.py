@@ -81,7 +81,7 @@ def _done(game: str) -> tuple[str, ...]:
     return () if game == "draw_poker" else ("done",)
 
 
-def _live() -> str:
+def _live(height: int) -> str:
     scene = betting("casino_holdem", "ante 50")
     done = betting("baccarat", "banker 50", "tie 5")
     tables = {}
@@ -101,7 +101,8 @@ def _live() -> str:
         currency="CHF",
         connected=True,
     )
-    return _text(_console(), picture(progress, WIDTH))
+    console = _console(height)
+    return _text(console, picture(progress, console))
 
 
 def _summary(good: bool) -> str:
@@ -195,7 +196,9 @@ SCENES: dict[str, Callable[[], str]] = {
     "oasis_exchange": lambda: betting("oasis_poker", "ante 50", "bonus 10").say(ME, "look").shown(),
     "draw_poker_entry": lambda: Scene("draw_poker").shown(),
     "draw_poker_turn": lambda: betting("draw_poker", "entry").shown(),
-    "live": _live,
+    "live": lambda: _live(HEIGHT),
+    "live_small": lambda: _live(18),
+    "live_tiny": lambda: _live(8),
     "summary_good": lambda: _summary(good=True),
     "summary_bad": lambda: _summary(good=False),
     "replay": _replay,
