@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from clients.api.house import find_house
+from clients.api import RefusedError, TableClient, commands
+from clients.api.house import Identity, find_house
 from clients.bots.closing import settle, verify_everything
 from clients.bots.run import open_tables, play_hands
 from clients.bots.strategies import STRATEGIES
@@ -50,14 +51,14 @@ def played(open_house: HouseOnDisk) -> list[str]:
 
     async def play() -> list[str]:
         tables = await open_tables(house, sorted(STRATEGIES))
-        summary = await play_hands(house, tables, 40, lambda _: None, seats=2, seed=1)
-        assert summary.hands == 40
+        summary = await play_hands(house, tables, 25, lambda _: None, seats=2, seed=1)
+        assert summary.hands == 25
         assert not summary.still_seated
         ledger = await settle(house)
         assert ledger.balanced
         verified = await verify_everything(house, lambda _: None)
         assert verified.clean, verified.findings
-        assert verified.hands >= 40
+        assert verified.hands >= 25
         return tables
 
     return asyncio.run(play())
@@ -218,6 +219,38 @@ def evening(open_house: HouseOnDisk) -> None:
     """A table for the one who plays at the terminal."""
     words = ["--house", str(open_house.file), "table", "open", "baccarat", "--table", "evening"]
     assert CliRunner().invoke(app, words).exit_code == 0
+
+
+def test_the_documented_example_plays_a_coup(
+    open_house: HouseOnDisk, played: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (ROOT / "docs" / "clients.md").read_text()
+    example = text.partition("```python\n")[2].partition("```")[0]
+    monkeypatch.setenv("CROUPIER_HOUSE", str(open_house.file))
+    monkeypatch.delenv("CROUPIER_ADDRESS", raising=False)
+    monkeypatch.delenv("CROUPIER_TOKEN", raising=False)
+    printed: list[object] = []
+    exec(example, {"__name__": "example", "print": printed.append})
+    assert printed in ([5_000], [-5_000], [0])
+
+
+async def test_the_library_sees_the_lobby_tables_and_hands(
+    open_house: HouseOnDisk, played: list[str]
+) -> None:
+    house = find_house(open_house.file)
+    who = Identity("p_looker", "player")
+    async with house.connect("table", who) as connection:
+        client = TableClient(connection, who.subject)
+        async for tables in client.lobby():
+            assert set(played) <= {table.table_id for table in tables}
+            break
+        view = await client.view("battle-1")
+        assert view.table.table.game == "battle"
+        (newest,) = await client.hands("battle-1", limit=1)
+        hand = await client.hand(newest.hand_id)
+        assert hand.hand.hand_id == newest.hand_id
+        with pytest.raises(RefusedError, match="NOT_SEATED"):
+            await client.execute("battle-1", commands.leave())
 
 
 def test_a_run_at_an_open_house_plays_verifies_and_sums_up(open_house: HouseOnDisk) -> None:
