@@ -1,4 +1,4 @@
-"""How many hands a second the pure rules play on one core: `python -m tests.bench.games`.
+"""How many hands a second the pure rules play on one core.
 
 Beside it what the cards alone cost: a sample of as many as the hand uses, and the ranking of its
 poker hands. Times are of the processor, so that a busy machine changes little.
@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable
 from random import Random
 from typing import Any
+
+from phevaluator.evaluator import evaluate_cards
 
 from shared.cards import DECK, Card
 from shared.games.play import (
@@ -25,10 +27,9 @@ from shared.games.play import (
     Setup,
     Show,
 )
-from shared.games.poker import strength
 from shared.games.registry import GAMES
+from tests.bench.figures import Effort, Figure
 
-MEASURE_S = 1.0
 MOST_CARDS: dict[str, Callable[[int], int]] = {
     "baccarat": lambda boxes: 6,
     "battle": lambda boxes: 5 * boxes + 5,
@@ -36,13 +37,25 @@ MOST_CARDS: dict[str, Callable[[int], int]] = {
     "oasis_poker": lambda boxes: min(52, 10 * boxes + 5),
     "draw_poker": lambda boxes: 8 * boxes,
 }
+HAND_CARDS = {"casino_holdem": 7, "oasis_poker": 5, "draw_poker": 5}
+"""Of each poker hand that is ranked."""
 PLAYERS = ("ann", "bob", "cid", "dee", "eve", "fay")
+SHARE_OF_S = 0.3
 
 
-def per_second(work: Callable[[], object]) -> float:
+async def rules(effort: Effort) -> list[Figure]:
+    """Every game, with one box and with five (draw poker: two and five)."""
+    return [
+        measure(game, boxes, effort)
+        for game in GAMES.values()
+        for boxes in ((2, 5) if game.NAME == "draw_poker" else (1, 5))
+    ]
+
+
+def per_second(work: Callable[[], object], seconds: float) -> float:
     """How often `work` runs in a second of the processor."""
     started, count = time.process_time(), 0
-    while (passed := time.process_time() - started) < MEASURE_S:
+    while (passed := time.process_time() - started) < seconds:
         for _ in range(20):
             work()
         count += 20
@@ -97,8 +110,8 @@ def setup_of(rules: Game, boxes: int) -> Setup:
     )
 
 
-def measure(rules: Game, boxes: int) -> None:
-    """One line of the table."""
+def measure(rules: Game, boxes: int, effort: Effort) -> Figure:
+    """One game with so many boxes."""
     random = Random(1)
     settings = rules.settings({})
     setup = setup_of(rules, boxes)
@@ -110,28 +123,25 @@ def measure(rules: Game, boxes: int) -> None:
         cards = random.sample(deck, most)
         used.append(play(rules, settings, setup, cards, random))
 
-    hands = per_second(hand)
+    seconds = effort.seconds * SHARE_OF_S
+    per_second(hand, seconds)
     cards = round(sum(used) / len(used))
-    hand_cards = {"casino_holdem": 7, "oasis_poker": 5, "draw_poker": 5}.get(rules.NAME)
+    hand_cards = HAND_CARDS.get(rules.NAME)
     ranked = boxes + (rules.NAME != "draw_poker")
 
     def alone() -> None:
         drawn = random.sample(deck, cards)
         if hand_cards is not None:
             for at in range(ranked):
-                strength(drawn[at : at + hand_cards])
+                evaluate_cards(*drawn[at : at + hand_cards])
 
-    bare = per_second(alone)
-    print(f"{rules.NAME:14}{boxes:6}{cards:7}{hands:10.0f}{bare:14.0f}{hands / bare:8.3f}")
-
-
-def main() -> None:
-    """Prints the figures."""
-    print(f"{'game':14}{'boxes':>6}{'cards':>7}{'hands/s':>10}{'cards alone/s':>14}{'ratio':>8}")
-    for rules in GAMES.values():
-        for boxes in (2, 5) if rules.NAME == "draw_poker" else (1, 5):
-            measure(rules, boxes)
-
-
-if __name__ == "__main__":
-    main()
+    figure = Figure(
+        "rules",
+        f"hands a second and core: {rules.NAME}, {boxes} box{'es' * (boxes > 1)}",
+        "1/s",
+        f"random.sample of {cards}" + (f", phevaluator of {ranked}" if hand_cards else ""),
+        0.1,
+    )
+    for _ in range(effort.turns):
+        figure.add(per_second(hand, seconds), per_second(alone, seconds))
+    return figure
