@@ -15,10 +15,13 @@ HANDS ?=
 # How long `make soak` plays.
 MINUTES ?= 10
 RUN_ARGS := $(if $(HANDS),--hands $(HANDS))
+# Which row `make bench` measures; empty: all of them.
+ROW ?=
+BENCH_ARGS := $(if $(ROW),--only $(ROW))
 
 .PHONY: help
 help: ## What there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: run
 run: .venv/installed build/stubs/.made ## Start the house, let bots play, show the hands (HANDS=200: that many, then verify)
@@ -41,10 +44,12 @@ lint: .venv/installed-dev build/stubs/.made ## The checks alone
 stubs: .venv/installed build/stubs/.made ## Python from the protos, into build/stubs
 
 .PHONY: bench
-bench: .venv/installed-dev build/stubs/.made ## Measure: the log, the bus, shoes, rules, settlements, a whole house
-	@for file in tests/bench/[a-z]*.py; do \
-	  echo "== $$file"; $(BIN)/python -m tests.bench.$$(basename $$file .py); \
-	done
+bench: .venv/installed-bench build/stubs/.made ## Measure all beside what bounds it (ROW=hands: one row; build/bench.json)
+	@$(BIN)/python -m tests.bench --json build/bench.json $(BENCH_ARGS)
+
+.PHONY: bench-growth
+bench-growth: .venv/installed-bench build/stubs/.made ## What a hand costs as the log grows to ten million events
+	@$(BIN)/python -m tests.bench --only growth --large --json build/bench-growth.json
 
 .PHONY: soak
 soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed at random, then verify all (MINUTES=10)
@@ -54,6 +59,7 @@ soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed a
 lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in --output-file requirements.txt
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements-dev.in --output-file requirements-dev.txt
+	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements-bench.in --output-file requirements-bench.txt
 
 .PHONY: clean
 clean: ## Remove what was made, except the house's data (.croupier)
@@ -80,6 +86,11 @@ clean: ## Remove what was made, except the house's data (.croupier)
 .venv/installed-dev: requirements-dev.txt .venv/installed
 	@echo "installing what the checks and tests need"
 	@$(PIP) install --require-hashes --no-deps -r requirements-dev.txt
+	@touch $@
+
+.venv/installed-bench: requirements-bench.txt .venv/installed-dev
+	@echo "installing what the benchmark compares with"
+	@$(PIP) install --require-hashes --no-deps -r requirements-bench.txt
 	@touch $@
 
 # ---- The stubs.
