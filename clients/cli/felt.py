@@ -198,7 +198,7 @@ def clock_text(table: pb.TableView, now: datetime) -> Text:
         return Text()
     warned = table.HasField("warn_at") and now >= table.warn_at.ToDatetime(UTC)
     style = "bold red" if warned or left <= _WARN_S else "bold"
-    return Text(f"⏱ {left // 60}:{left % 60:02d}", style=style)
+    return Text(f"{left // 60}:{left % 60:02d} left", style=style)
 
 
 def seconds_left(deadline: Timestamp, now: datetime) -> int:

@@ -36,6 +36,6 @@ async def test_cards_still_to_be_turned_hide_themselves_and_the_result() -> None
     assert "▒" not in turned
 
 
-async def test_the_clock_turns_red_when_it_warns() -> None:
+async def test_the_clock_is_shown_while_it_runs() -> None:
     scene = Scene("baccarat").say("p_bobbbbbbbbbbbbb2", "player 5")
-    assert "⏱ 0:28" in scene.shown()
+    assert "0:28 left" in scene.shown()
