@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from datetime import datetime
 
-import nats
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.api import (
@@ -29,6 +29,15 @@ CONNECT_TIMEOUT_S = 2.0
 _RECONNECT_PAUSE_S = 0.2
 
 
+class _Connection(Client):
+    """A connection that can be closed also when it is lost just then: a service that stops cleanly
+    must not fail for it."""
+
+    async def close(self) -> None:
+        with contextlib.suppress(OSError):
+            await super().close()
+
+
 async def connect(url: str, name: str, give_up_after_s: float = 60.0) -> Client:
     """A connection that comes back by itself, for ever, once it has been there.
 
@@ -38,14 +47,16 @@ async def connect(url: str, name: str, give_up_after_s: float = 60.0) -> Client:
     give_up_at = loop.time() + give_up_after_s
     while True:
         try:
-            return await nats.connect(
+            client = _Connection()
+            await client.connect(
                 url,
                 name=name,
                 connect_timeout=int(CONNECT_TIMEOUT_S),
                 max_reconnect_attempts=-1,
-                reconnect_time_wait=_RECONNECT_PAUSE_S,
+                reconnect_time_wait=_RECONNECT_PAUSE_S,  # type: ignore[arg-type]
                 error_cb=_expected,
             )
+            return client
         except (OSError, NatsError):
             if loop.time() > give_up_at:
                 raise
