@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from pathlib import Path
 
 import pytest
 from nats.js.errors import NotFoundError
@@ -17,7 +17,9 @@ from tests.servers import Database, Running
 
 
 @pytest.fixture
-async def empty_house(database: Database, nats_server: Running) -> AsyncIterator[House]:
+async def empty_house(
+    database: Database, nats_server: Running, tmp_path: Path
+) -> AsyncIterator[House]:
     """Nothing runs yet."""
     assert isinstance(nats_server.server, EmbeddedNats)
     # Each test has a log of its own, so the last one's messages are no part of it.
@@ -25,10 +27,9 @@ async def empty_house(database: Database, nats_server: Running) -> AsyncIterator
     with contextlib.suppress(NotFoundError):
         await client.jetstream().delete_stream(STREAM)
     await client.close()
-    async with AsyncExitStack() as stack:
-        house = House(database, nats_server.server.url, stack)
-        yield house
-        await house.stop()
+    house = House(database, nats_server.server.url, tmp_path)
+    yield house
+    await house.stop()
 
 
 @pytest.fixture

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Self
 from uuid import uuid4
 
@@ -21,7 +24,7 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 from pydantic import SecretStr
 
-from deploy.program import free_port
+from deploy.program import Program, free_port
 from deploy.programs import serves
 from services.relay.main import serve as serve_relay
 from services.shuffle.main import serve as serve_shuffle
@@ -71,6 +74,46 @@ class Serving:
             self.stopping.set()
             await self.task
             self.task = None
+
+
+@dataclass
+class Process:
+    """One service in a process of its own, to be killed."""
+
+    service: str
+    settings: Any
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def address(self) -> str:
+        return str(self.settings.listen)
+
+    async def start(self) -> None:
+        fields = {name: getattr(self.settings, name) for name in type(self.settings).model_fields}
+        env = {
+            f"CROUPIER_{name.upper()}": value.get_secret_value()
+            if isinstance(value, SecretStr)
+            else str(value)
+            for name, value in fields.items()
+        }
+        argv = (sys.executable, "-m", "deploy.serve", self.service)
+        self.process = Program(self.service, argv, self.log, env).start()
+        await eventually(lambda: serves(self.address), within_s=60)
+
+    def kill(self) -> None:
+        """kill -9, and waits for the end."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait(30)
+            self.process = None
+
+    async def stop(self) -> None:
+        """SIGTERM, and waits for the end; fails if that was no clean one."""
+        if self.process is not None:
+            self.process.terminate()
+            assert await asyncio.to_thread(self.process.wait, 30) == 0
+            self.process = None
 
 
 def command(command_id: str = "", **action: Any) -> pb.Command:
@@ -271,8 +314,8 @@ class House:
 
     database: Database
     nats_url: str
-    stack: AsyncExitStack
-    services: dict[str, Serving] = field(default_factory=dict)
+    folder: Path
+    services: dict[str, Serving | Process] = field(default_factory=dict)
     channels: dict[str, grpc.aio.Channel] = field(default_factory=dict)
     dsns: dict[str, str] = field(default_factory=dict)
 
@@ -293,12 +336,23 @@ class House:
         await serving.start()
         return serving
 
-    async def shuffle(self) -> Serving:
+    async def _start_process(self, name: str, settings: Any) -> Process:
+        process = Process(settings.service, settings, self.folder / f"{name}.log")
+        self.services[name] = process
+        await process.start()
+        return process
+
+    def _shuffle_settings(self) -> ShuffleSettings:
         common = self._common("shuffle-1", "croupier_shuffle")
-        settings = ShuffleSettings(
+        return ShuffleSettings(
             **common, deployment_key=SecretStr(KEY), seed_key=SecretStr(SEED_KEY)
         )
-        return await self._start("shuffle-1", serve_shuffle, settings)
+
+    async def shuffle(self) -> Serving:
+        return await self._start("shuffle-1", serve_shuffle, self._shuffle_settings())
+
+    async def shuffle_process(self) -> Process:
+        return await self._start_process("shuffle-1", self._shuffle_settings())
 
     async def wallet(self) -> Serving:
         settings = WalletSettings(**self._common("wallet-1", "croupier_wallet"))
@@ -310,6 +364,9 @@ class House:
 
     async def node(self, name: str = "table-1", **changes: Any) -> Serving:
         return await self._start(name, serve_table, self.node_settings(name, **changes))
+
+    async def node_process(self, name: str, **changes: Any) -> Process:
+        return await self._start_process(name, self.node_settings(name, **changes))
 
     def node_settings(self, name: str, **changes: Any) -> TableSettings:
         common = self._common(name, "croupier_table") | {
