@@ -101,9 +101,8 @@ def test_json_keeps_big_amounts_whole() -> None:
             postings=[wallet.Posting(account="cashier", minor_units=-(2**62))],
         )
     )
-    assert json.loads(json.dumps(body))["postings"] == [
-        {"account": "cashier", "minor_units": -(2**62)}
-    ]
+    [posting] = json.loads(json.dumps(body))["postings"]
+    assert posting["minor_units"] == -(2**62)
     assert body["transfer_kind"] == "TRANSFER_KIND_DEPOSIT"
 
 
