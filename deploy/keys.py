@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import secrets
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from deploy.migrate import LOGIN_ROLES
 from shared.rpc import tokens
+from shared.sealing import Keyring
 
 _WORD_BYTES = 32
 
@@ -53,11 +54,25 @@ class Keys:
             old_seed={**self.old_seed, self.seed_id: self.seed},
         )
 
+    def field_keys(self) -> Keyring:
+        """The deployment keys."""
+        return _ring(
+            self.deployment_id, {**self.old_deployment, self.deployment_id: self.deployment}
+        )
+
+    def seed_keys(self) -> Keyring:
+        """The keys of the server seeds."""
+        return _ring(self.seed_id, {**self.old_seed, self.seed_id: self.seed})
+
     def without_seed_key(self, key_id: str) -> Keys:
         """The same without an old seed key; `KeyError` where there is none of that id."""
         left = dict(self.old_seed)
         del left[key_id]
         return replace(self, old_seed=left)
+
+
+def _ring(current: str, keys: Mapping[str, str]) -> Keyring:
+    return Keyring(current, {key_id: b64decode(key) for key_id, key in keys.items()})
 
 
 def _following(key_id: str, old: Mapping[str, str]) -> str:

@@ -13,8 +13,10 @@ from rich.console import Console
 from clients.cli.app import app, run_app
 from deploy.commands import commands
 from deploy.database_commands import database_commands
+from deploy.edge_command import edge_command
 from deploy.errors import HouseError
 from deploy.key_commands import key_commands
+from deploy.log_commands import log_commands
 from shared.ops.migrations import MigrationError
 
 
@@ -22,7 +24,9 @@ def main() -> None:
     """Entry point of the console script."""
     app.add_typer(commands)
     app.add_typer(database_commands)
+    app.add_typer(edge_command)
     app.add_typer(key_commands)
+    app.add_typer(log_commands)
     try:
         run_app()
     except (HouseError, MigrationError) as error:

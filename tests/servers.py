@@ -98,6 +98,10 @@ class PostgresForTests(Running):
         """A fresh database without anything in it."""
         return await self._create(f"test_{next(_numbers)}", "template1")
 
+    async def copy_of(self, database: Database) -> Database:
+        """A database with all that is in another one, to which nobody is connected now."""
+        return await self._create(f"test_{next(_numbers)}", database.name)
+
     async def _create(self, name: str, template: str) -> Database:
         connection = await asyncpg.connect(self.server.dsn())
         try:

@@ -43,7 +43,7 @@ from services.shuffle.shoe import (
     ShoeRetired,
     ShoeSealed,
 )
-from services.shuffle.storage import ShoeStore
+from services.shuffle.storage import SeedGoneError, ShoeStore
 from shared.errors import CroupierError
 from shared.log import Append, Appended, CommandKey, EventLog, NewEvent, Outcome
 from shared.proofs.sealed_shoe import SealedShoe
@@ -242,7 +242,11 @@ class Shoes:
                 await live.catch_up(self._log)
             if asker is not None:
                 admit(live.shoe, asker)
-            command = await prepare(live.shoe)
+            try:
+                command = await prepare(live.shoe)
+            except SeedGoneError as gone:
+                await self._retired_elsewhere(live, gone)
+                continue
             try:
                 events = decide(live.shoe, command, self._now())
             except CroupierError:
@@ -261,7 +265,11 @@ class Shoes:
                 return earlier
             if not events:
                 return ()
-            append = await self._append_of(live, request, command, events)
+            try:
+                append = await self._append_of(live, request, command, events)
+            except SeedGoneError as gone:
+                await self._retired_elsewhere(live, gone)
+                continue
             answer = await self._write(live, append, write)
             if answer.outcome is Outcome.OK:
                 live.apply(events)
@@ -272,6 +280,11 @@ class Shoes:
                 # The id is in already: with this body, or it is refused for having another.
                 return await self._earlier(request) or ()
         raise CroupierError("LOG_CONFLICT", "others write to this shoe: try again")
+
+    async def _retired_elsewhere(self, live: LiveShoe, gone: SeedGoneError) -> None:
+        """Another process may have published the seed and thrown the stored one away."""
+        if not await live.catch_up(self._log):
+            raise gone
 
     async def _write(self, live: LiveShoe, append: Append, write: _Write | None) -> Appended:
         try:

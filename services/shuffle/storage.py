@@ -36,6 +36,10 @@ _USE_PLAYER_SEED = """
 """
 
 
+class SeedGoneError(LookupError):
+    """No seed is stored for the shoe (any more)."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resealed:
     """How many seeds were sealed again, how many no key of the ring opens, and the last shoe that
@@ -60,14 +64,14 @@ class ShoeStore:
         self._on_committed = on_committed
 
     async def server_seed(self, shoe_id: str) -> bytes:
-        """The seed that was stored with the shoe's opening; `LookupError` once it is gone."""
+        """The seed that was stored with the shoe's opening; `SeedGoneError` once it is public."""
 
         async def get(connection: PooledConnection) -> asyncpg.Record | None:
             return await connection.fetchrow(_GET_SEED, shoe_id, timeout=TIMEOUT_S)
 
         row = await on_connection(self._pool, get)
         if row is None:
-            raise LookupError(f"no seed is stored for shoe {shoe_id}")
+            raise SeedGoneError(f"no seed is stored for shoe {shoe_id}")
         sealed = Sealed(row["key_id"], row["nonce"], row["ciphertext"])
         return self._keys.unseal_at_rest(sealed, _TABLE, shoe_id)
 

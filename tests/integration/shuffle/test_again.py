@@ -291,3 +291,27 @@ async def test_more_shoes_than_fit_in_memory_are_dealt_from_alike(
                 [card] = (await shoes.deal(request, deal)).cards
                 assert holds(root, name, card)
     await pool.close()
+
+
+@pytest.mark.parametrize("dealt", [False, True])
+async def test_a_shoe_that_another_process_has_retired_is_over_here_too(
+    start: Start, dealt: bool
+) -> None:
+    """Its seed is public and no longer stored; this process still has it as sealed."""
+    one, other = (await start()).desk, (await start()).desk
+    await one.ready()
+    if dealt:
+        await one.deal(*FOUR)
+    assert (await other.get()).phase == pb.SHOE_PHASE_SEALED
+    await other.retire()
+    assert await refusal(one.retire()) == "SHOE_RETIRED"
+    assert await refusal(other.deal(*FOUR)) == "SHOE_RETIRED"
+
+
+async def test_cards_asked_of_a_shoe_retired_meanwhile_are_refused(start: Start) -> None:
+    """The process knows the shoe but not yet its order, and finds the seed gone."""
+    one, other = (await start()).desk, (await start()).desk
+    await one.ready()
+    assert (await other.get()).phase == pb.SHOE_PHASE_SEALED
+    await one.retire()
+    assert await refusal(other.deal(*FOUR)) == "SHOE_RETIRED"

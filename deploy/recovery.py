@@ -1,0 +1,146 @@
+"""After the log has lost its tail (a restored backup, a standby that lacked it): puts it in order.
+
+Cards may have been seen that the log does not know of any more, and the same positions would be
+dealt again. So every open hand is void and every open shoe is retired, as events. It may be run
+while the services run: whoever wrote meanwhile is written after.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import uuid4
+
+import asyncpg
+
+from services.shuffle.decide import Asker
+from services.shuffle.shoe import Phase, RetireReason
+from services.shuffle.shoes import Request, Shoes
+from services.shuffle.storage import ShoeStore
+from services.table.loading import load
+from services.table.proposal import Proposal, as_append, now_us
+from shared.errors import CroupierError
+from shared.log import EventLog, Outcome, PostgresLog
+from shared.log.patience import Pool
+from shared.sealing import Keyring, UnsealError
+from shared.table import events as e
+from shared.table.codec import TableCodec
+from shared.table.decide import decide
+from shared.table.sealer import KeyringSealer
+from shared.table.state import Status, TableState
+
+ACTOR = "operator/log-recover"
+_TRIES = 10
+_TABLES = "SELECT stream FROM log.streams WHERE stream LIKE 'table/%' ORDER BY stream"
+_OPEN_SHOES = """
+    SELECT s.stream FROM log.streams AS s
+     WHERE s.stream LIKE 'shuffle/%'
+       AND NOT EXISTS (SELECT FROM log.events AS e
+                        WHERE e.stream = s.stream AND e.type = 'ShoeRetired')
+     ORDER BY s.stream
+"""
+
+
+@dataclass
+class Recovered:
+    """What was done: tables that went on, hands that are void, shoes that were retired; and what
+    could not be done, in words."""
+
+    tables: int = 0
+    hands_voided: int = 0
+    shoes: int = 0
+    failures: list[str] = field(default_factory=list)
+
+
+async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovered:
+    """Puts the log of `dsn` (a superuser's) in order. It may be done again: then there is less to
+    do."""
+    done = Recovered()
+    async with _as(dsn, "croupier_table") as pool, PostgresLog(pool) as log:
+        codec = TableCodec(KeyringSealer(field_keys))
+        for row in await pool.fetch(_TABLES):
+            table_id = row["stream"].removeprefix("table/")
+            try:
+                await _recover_table(log, codec, table_id, done)
+            except CroupierError as error:
+                done.failures.append(f"table {table_id}: {error.message}")
+    await _have_taken_up_again(dsn)
+    async with _as(dsn, "croupier_shuffle") as pool, PostgresLog(pool) as log:
+        shoes = Shoes(log, ShoeStore(pool, seed_keys), field_keys)
+        for row in await pool.fetch(_OPEN_SHOES):
+            shoe_id = row["stream"].removeprefix("shuffle/")
+            try:
+                await _retire(shoes, shoe_id, done)
+            except (CroupierError, UnsealError, LookupError) as error:
+                done.failures.append(f"shoe {shoe_id}: {error}")
+    return done
+
+
+async def _have_taken_up_again(dsn: str) -> None:
+    """Nodes that hold tables in memory let them go at their next heartbeat, as if another one had
+    them, and read them again."""
+    connection: Any = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(
+            """UPDATE tables.directory SET owner = NULL, incarnation = NULL, epoch = epoch + 1
+                WHERE NOT closed"""
+        )
+    finally:
+        await connection.close()
+
+
+async def _recover_table(log: EventLog, codec: TableCodec, table_id: str, done: Recovered) -> None:
+    for _ in range(_TRIES):
+        before = await load(log, codec, table_id)
+        if before.status is Status.CLOSED:
+            return
+        events = await _recovered(log, codec, before)
+        if events is not None:
+            done.tables += 1
+            done.hands_voided += sum(isinstance(event, e.HandVoided) for event in events)
+            return
+    raise CroupierError("LOG_CONFLICT", "others write to it all the time: stop its nodes")
+
+
+async def _recovered(
+    log: EventLog, codec: TableCodec, before: TableState
+) -> tuple[e.Event, ...] | None:
+    """What came of it; None if somebody else was quicker."""
+    fact = e.LogRecovered(max(now_us(), before.now))
+    events, _ = decide(before, fact)
+    proposal = Proposal(lambda at: fact, ACTOR, uuid4())
+    stream = f"table/{before.table.table_id}"
+    append, _ = as_append(codec, stream, before, events, proposal)
+    [appended] = await log.append([append])
+    return events if appended.outcome is Outcome.OK else None
+
+
+async def _retire(shoes: Shoes, shoe_id: str, done: Recovered) -> None:
+    shoe = await shoes.get(shoe_id)
+    if shoe.phase is Phase.RETIRED:
+        return  # Its table has been quicker.
+    request = Request(uuid4(), bytes(32), ACTOR, ACTOR, uuid4(), shoe_id)
+    try:
+        await shoes.retire(request, Asker(shoe.table_id, shoe.epoch), RetireReason.LOG_RECOVERED)
+    except CroupierError as refused:
+        if refused.reason != "SHOE_RETIRED":
+            raise
+    else:
+        done.shoes += 1
+
+
+@asynccontextmanager
+async def _as(dsn: str, role: str) -> AsyncIterator[Pool]:
+    """A pool whose sessions are those of a service's role: the log takes a category's events from
+    its own service only."""
+
+    async def become(connection: Any) -> None:
+        await connection.execute(f"SET SESSION AUTHORIZATION {role}")
+
+    async def keep(_: object) -> None:
+        return None
+
+    async with asyncpg.create_pool(dsn, min_size=1, max_size=2, init=become, reset=keep) as pool:
+        yield pool

@@ -1,0 +1,194 @@
+"""`croupier log recover`: a backup is restored that lacks what has been played since."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from collections.abc import AsyncIterator, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+from croupier.shuffle.v1 import events_pb2 as shuffle_pb2
+
+from deploy.embedded_nats import EmbeddedNats
+from deploy.recovery import Recovered, recover
+from services.audit.check_all import FullCheck
+from services.audit.snapshot import take_snapshot
+from services.audit.verify.findings import Finding
+from services.shuffle.storage import ShoeStore
+from shared.log import PostgresLog, on_connection, open_pool
+from shared.sealing import Keyring
+from tests.integration.table.house import KEY, SEED_KEY, House, bet, cut, done, play_hand
+from tests.polling import eventually
+from tests.servers import Database, PostgresForTests, Running
+
+FIELD_KEYS = Keyring("k1", {"k1": b64decode(KEY)})
+SEED_KEYS = Keyring("s1", {"s1": b64decode(SEED_KEY)})
+OPEN_SHOES = """
+    SELECT stream FROM log.streams AS s WHERE stream LIKE 'shuffle/%' AND NOT EXISTS (
+        SELECT FROM log.events WHERE stream = s.stream AND type = 'ShoeRetired')
+"""
+
+
+@pytest.fixture
+async def houses(nats_server: Running, tmp_path: Path) -> AsyncIterator[list[House]]:
+    """Houses of the test, one database each, over the same bus: that is not restored."""
+    opened: list[House] = []
+    yield opened
+    for house in opened:
+        await house.stop()
+
+
+def house_over(
+    database: Database, nats_server: Running, tmp_path: Path, opened: list[House]
+) -> House:
+    assert isinstance(nats_server.server, EmbeddedNats)
+    house = House(database, nats_server.server.url, tmp_path)
+    opened.append(house)
+    return house
+
+
+async def in_mid_hand(house: House) -> None:
+    """One hand of baccarat at "t1", and then hold'em at "t2" until its player is to decide."""
+    await house.open("t1")
+    await house.open("t2", "casino_holdem")
+    ann = await house.seat("ann", chips=10_000)
+    bob = await house.seat("bob", "t2", chips=10_000)
+    async with ann.playing("t1") as stream:
+        await play_hand(stream)
+    async with bob.playing("t2") as stream:
+        await stream.command("t2", bet(100, wager="ante"))
+        await stream.command("t2", done())
+        await stream.until(lambda each: each.update.table.shoe.cut_player == "bob")
+        await stream.command("t2", cut())
+        await stream.event("DecisionsDue")
+
+
+async def retirements(house: House) -> Mapping[str, shuffle_pb2.ShoeRetired]:
+    """How each retired shoe ended."""
+    rows = await house.sql("SELECT stream, payload FROM log.events WHERE type = 'ShoeRetired'")
+    return {
+        row["stream"].removeprefix("shuffle/"): shuffle_pb2.ShoeRetired.FromString(row["payload"])
+        for row in rows
+    }
+
+
+async def dealt_from(house: House, after: Mapping[str, int]) -> set[str]:
+    """The shoes from which cards have left behind the versions in `after`."""
+    rows = await house.sql(
+        """SELECT stream, version FROM log.events
+            WHERE type LIKE 'Cards%' AND stream LIKE 'shuffle/%'"""
+    )
+    return {row["stream"] for row in rows if row["version"] > after.get(row["stream"], 0)}
+
+
+async def versions(house: House) -> dict[str, int]:
+    rows = await house.sql("SELECT stream, version FROM log.streams")
+    return {row["stream"]: row["version"] for row in rows}
+
+
+async def findings(database: Database, seeds: Mapping[str, bytes]) -> Sequence[Finding]:
+    """What a check of everything finds."""
+
+    async def disclosed(shoe_id: str) -> bytes:
+        return seeds[shoe_id]
+
+    pool = await open_pool(database.dsn("croupier_audit"), 2)
+    async with PostgresLog(pool) as log:
+        snapshot = await on_connection(pool, take_snapshot)
+        found: list[Finding] = []
+        async for progress in FullCheck(log, FIELD_KEYS, snapshot, disclosed).run():
+            found += progress.findings
+            progress.findings.clear()
+    await pool.close()
+    return found
+
+
+async def stored_seeds(database: Database) -> dict[str, bytes]:
+    """The seeds of shoes that are not published, as the audit service is told them."""
+    pool = await open_pool(database.dsn("croupier_shuffle"), 1)
+    store = ShoeStore(pool, SEED_KEYS)
+    rows = await pool.fetch("SELECT shoe_id FROM shuffle.seeds")
+    seeds = {row["shoe_id"]: await store.server_seed(row["shoe_id"]) for row in rows}
+    await pool.close()
+    return seeds
+
+
+async def test_after_a_restored_backup_no_open_shoe_is_dealt_from(
+    postgres: PostgresForTests,
+    database: Database,
+    nats_server: Running,
+    tmp_path: Path,
+    houses: list[House],
+) -> None:
+    """What the lost tail has shown is known to somebody. The open hand is void, its stakes are
+    back, both tables play on from new shoes, and everything verifies."""
+    first = await house_over(database, nats_server, tmp_path, houses).start()
+    await in_mid_hand(first)
+    await first.stop()
+    backup = await postgres.copy_of(database)
+    again = await house_over(database, nats_server, tmp_path, houses).start()
+    ann = again.person("ann")
+    async with ann.playing("t1") as stream:  # the tail that will be lost
+        await play_hand(stream)
+    await again.stop()
+
+    restored = house_over(backup, nats_server, tmp_path, houses)
+    open_shoes = {row["stream"] for row in await restored.sql(OPEN_SHOES)}
+    assert len(open_shoes) == 4  # at either table one in use and the next
+    done_ = await recover(backup.dsn(), FIELD_KEYS, SEED_KEYS)
+    assert done_ == Recovered(tables=2, hands_voided=1, shoes=4)
+    ended = await retirements(restored)
+    assert {f"shuffle/{shoe_id}" for shoe_id in ended} >= open_shoes
+    assert {each.retire_reason for each in ended.values()} == {
+        shuffle_pb2.RETIRE_REASON_LOG_RECOVERED
+    }
+    before = await versions(restored)
+
+    await restored.start()
+    bob = restored.person("bob")
+    assert (await bob.view("t2")).you.chips.minor_units == 10_000
+    async with restored.person("ann").playing("t1") as stream:
+        await play_hand(stream)
+    assert not await dealt_from(restored, before) & open_shoes
+    assert await dealt_from(restored, before)
+
+    async def put_away() -> bool:
+        types = await restored.types("t1") + await restored.types("t2")
+        return types.count("ShoePutAway") >= 4
+
+    await eventually(put_away)
+    await restored.stop()
+    assert await findings(backup, await stored_seeds(backup)) == []
+
+
+async def test_it_may_be_run_in_an_open_house_and_again(
+    database: Database, nats_server: Running, tmp_path: Path, houses: list[House]
+) -> None:
+    """Nodes that hold the tables find that somebody has written to them, and take them up again."""
+    house = await house_over(database, nats_server, tmp_path, houses).start()
+    await in_mid_hand(house)
+    done_ = await recover(database.dsn(), FIELD_KEYS, SEED_KEYS)
+    assert (done_.tables, done_.hands_voided, done_.failures) == (2, 1, [])
+    assert (await recover(database.dsn(), FIELD_KEYS, SEED_KEYS)).hands_voided == 0
+    ann = house.person("ann")
+
+    async def taken_up_again() -> bool:
+        return (await ann.view("t1")).table.table.epoch > 1
+
+    await eventually(taken_up_again)
+    async with ann.playing("t1") as stream:
+        await play_hand(stream)
+    assert "HandVoided" in await house.types("t2")
+
+
+async def test_a_closed_table_stays_as_it_is_and_a_missing_key_is_told(
+    database: Database, nats_server: Running, tmp_path: Path, houses: list[House]
+) -> None:
+    house = await house_over(database, nats_server, tmp_path, houses).start()
+    await house.open("t1")
+    await house.stop()
+    wrong = Keyring("s9", {"s9": bytes(32)})
+    done_ = await recover(database.dsn(), FIELD_KEYS, wrong)
+    assert (done_.tables, done_.shoes) == (1, 0)
+    [failure] = done_.failures
+    assert failure.startswith("shoe t1-s2: no key 's1'")
