@@ -171,8 +171,10 @@ def _entries(state: TableState, betting: Betting) -> e.Derived | None:
         return e.BettingClockStarted(state.now + window_ms * 1000)
     if len(entrants) >= 2:
         return e.BettingClosed() if betting.expired or _all_entered(state, betting) else None
-    if not half_pot or not betting.expired:
+    if not betting.expired:
         return None
+    if not half_pot:  # somebody took his entry back: no deal until two are in
+        return e.WindowPassed(state.pot.windows)
     if entrants:  # a lone entrant takes the pot and keeps his entry
         return e.PotPaid((e.PotShare(entrants[0], state.pot.carried),), "lone_entrant")
     if state.pot.windows + 1 >= MOST_WINDOWS:

@@ -105,7 +105,8 @@ async def hear_bus(house: HouseOnDisk, seeing: Seeing) -> AsyncIterator[None]:
 
     async def hear(message: Msg) -> None:
         headers = "".join(f"{key}: {value}\n" for key, value in (message.headers or {}).items())
-        seeing.add(f"bus {message.subject}", message.data + headers.encode())
+        seeing.add(f"bus {message.subject}", message.data)
+        seeing.add(f"bus headers {message.subject}", headers.encode())
 
     client = await nats.connect(url)
     try:

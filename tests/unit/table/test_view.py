@@ -233,6 +233,19 @@ def test_draw_poker_offers_an_entry_at_a_free_box_then_ones_own() -> None:
     ]
 
 
+def test_draw_poker_goes_on_when_only_one_is_left_in_at_the_deadline() -> None:
+    story = draw(("ann", "bob", "cid"))
+    story.bet("ann", 1, "entry", 10)
+    story.bet("bob", 2, "entry", 10)
+    story.do(e.BetsTakenBack("bob", 2, story.now))
+    story.expire()
+    assert story.last(e.WindowPassed) == e.WindowPassed(0)
+    assert "place_bet" in commands(player_view(story.state, "bob").options)
+    story.bet("bob", 2, "entry", 10)
+    story.do(e.BetsDone("cid", story.now))
+    assert "BettingClosed" in story.types()
+
+
 def test_those_seated_are_offered_to_object_to_one_who_joins() -> None:
     story = Story("draw_poker", seats=5, chips=("ann",), ante=10, open_joining=False)
     story.do(e.JoinAsked("bob", story.now))
