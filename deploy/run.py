@@ -12,6 +12,7 @@ from clients.api.errors import RefusedError
 from clients.api.house import find_house
 from clients.bots.closing import settle, verify_everything
 from clients.bots.run import open_tables, play_hands
+from clients.bots.strategies import STRATEGIES
 from clients.cli.live import LiveScreen, print_summary
 from deploy.folder import HouseFolder
 
@@ -32,7 +33,7 @@ async def play_and_verify(
     """
     house = find_house(folder.file)
     try:
-        tables = await open_tables(house)
+        tables = await open_tables(house, tuple(STRATEGIES))
         with LiveScreen(console) as screen:
             summary = await play_hands(house, tables, hands, screen.update, stop=stopping)
         stopping.clear()
