@@ -108,7 +108,7 @@ async def _recovered(
     log: EventLog, codec: TableCodec, before: TableState
 ) -> tuple[e.Event, ...] | None:
     """What came of it; None if somebody else was quicker."""
-    fact = e.LogRecovered(max(now_us(), before.now))
+    fact = e.ShoesLost("log_recovered", max(now_us(), before.now))
     events, _ = decide(before, fact)
     proposal = Proposal(lambda at: fact, ACTOR, uuid4())
     stream = f"table/{before.table.table_id}"

@@ -43,7 +43,8 @@ from shared.proofs.shoe_order import DECK_CARDS, MAX_DECKS, SCHEME
 
 MAX_DRAWS = 128
 MAX_WHY_CHARACTERS = 200
-_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+SHOE_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+"""Of a shoe, a table or a player."""
 _HAND_ID = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 
@@ -198,7 +199,7 @@ def decide(shoe: Shoe | None, command: Command, now: datetime) -> tuple[Event, .
 
 def _open(shoe: Shoe | None, command: Open, now: datetime) -> tuple[Event, ...]:
     for name, value in (("shoe_id", command.shoe_id), ("table_id", command.asker.table_id)):
-        if not _ID.fullmatch(value):
+        if not SHOE_ID.fullmatch(value):
             raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", name)
     if command.asker.epoch < 1:
         raise CroupierError("BAD_REQUEST", "epochs begin at 1", "epoch")
@@ -235,7 +236,7 @@ def _open(shoe: Shoe | None, command: Open, now: datetime) -> tuple[Event, ...]:
 
 
 def _commit_seed(shoe: Shoe, command: CommitSeed) -> tuple[Event, ...]:
-    if not _ID.fullmatch(command.player):
+    if not SHOE_ID.fullmatch(command.player):
         raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", "player")
     if len(command.commitment) != COMMITMENT_BYTES:
         raise CroupierError("BAD_REQUEST", f"{COMMITMENT_BYTES} bytes", "commitment")
@@ -251,7 +252,7 @@ def _commit_seed(shoe: Shoe, command: CommitSeed) -> tuple[Event, ...]:
 def _cut(shoe: Shoe, command: Cut) -> tuple[Event, ...]:
     if shoe.phase is not Phase.OPEN:
         raise CroupierError("SHOE_CUT", "the shoe is cut already", "shoe_id")
-    if command.player and not _ID.fullmatch(command.player):
+    if command.player and not SHOE_ID.fullmatch(command.player):
         raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", "player")
     least, most = cut_range(shoe)
     if not least <= command.at <= most:
@@ -322,7 +323,7 @@ def _check_audience(draw: Draw, hand_id: str) -> None:
         if draw.player:
             raise CroupierError("BAD_REQUEST", "only a private card has a player", "draws")
         return
-    if not _ID.fullmatch(draw.player):
+    if not SHOE_ID.fullmatch(draw.player):
         raise CroupierError("BAD_REQUEST", "a private card has a player", "draws")
     if not hand_id:
         raise CroupierError("AUDIENCE_NOT_ALLOWED", "outside a hand no card is private", "hand_id")
@@ -391,7 +392,7 @@ def _retire(shoe: Shoe, command: Retire, now: datetime) -> tuple[Event, ...]:
 
 
 def _disclose(shoe: Shoe | None, command: Disclose, now: datetime) -> tuple[Event, ...]:
-    if not _ID.fullmatch(command.to):
+    if not SHOE_ID.fullmatch(command.to):
         raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", "person")
     if not 1 <= len(command.why) <= MAX_WHY_CHARACTERS:
         raise CroupierError("BAD_REQUEST", f"1 to {MAX_WHY_CHARACTERS} characters", "why")

@@ -10,12 +10,15 @@ from croupier.shuffle.v1 import shuffle_pb2 as pb
 from croupier.shuffle.v1.shuffle_pb2_grpc import ShuffleServiceServicer
 from google.protobuf.message import Message
 
-from services.shuffle.decide import Asker, Deal, Disclose, Draw
+from services.shuffle.decide import SHOE_ID, Asker, Deal, Disclose, Draw
 from services.shuffle.shoe import Phase, Purpose, RetireReason, Shoe, Use
 from services.shuffle.shoes import Request, Shoes
 from shared.errors import CroupierError
 from shared.proofs.encoding import encode
 from shared.rpc.caller import caller, correlation_id
+
+DEFAULT_PAGE = 100
+MAX_PAGE = 500
 
 _Context = Any
 _USES = {use.value: use for use in Use}
@@ -128,6 +131,17 @@ class Shuffle(ShuffleServiceServicer):
     ) -> pb.GetShoeResponse:
         return pb.GetShoeResponse(shoe=_shoe(await self._shoes.get(_shoe_id(request.shoe_id))))
 
+    async def ListOpenShoes(  # noqa: N802
+        self, request: pb.ListOpenShoesRequest, context: _Context
+    ) -> pb.ListOpenShoesResponse:
+        if request.page_size < 0:
+            raise CroupierError("BAD_REQUEST", "a page has some entries", "page_size")
+        after = _shoe_id(request.page_token, "page_token") if request.page_token else ""
+        size = min(request.page_size or DEFAULT_PAGE, MAX_PAGE)
+        shoe_ids = await self._shoes.open_shoes(after, size)
+        following = shoe_ids[-1] if len(shoe_ids) == size else ""
+        return pb.ListOpenShoesResponse(shoe_ids=shoe_ids, next_page_token=following)
+
     async def DiscloseShoe(  # noqa: N802
         self, request: pb.DiscloseShoeRequest, context: _Context
     ) -> pb.DiscloseShoeResponse:
@@ -165,9 +179,9 @@ def _uuid(text: str) -> UUID:
         raise CroupierError("BAD_REQUEST", "not a UUID", "request_id") from None
 
 
-def _shoe_id(text: str) -> str:
-    if not text.isascii() or not 1 <= len(text) <= 64 or not text.replace("-", "_").isidentifier():
-        raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", "shoe_id")
+def _shoe_id(text: str, field: str = "shoe_id") -> str:
+    if not SHOE_ID.fullmatch(text):
+        raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", field)
     return text
 
 

@@ -203,10 +203,9 @@ class Shoes:
                 return Retire(asker, reason, await self._store.server_seed(shoe.shoe_id))
 
             async def write(append: Append) -> Appended:
-                if _there(live).publish:
-                    return await self._store.append_publishing(append, request.shoe_id)
-                [answer] = await self._log.append([append])
-                return answer
+                return await self._store.append_retiring(
+                    append, request.shoe_id, _there(live).publish
+                )
 
             events = await self._carry_out(live, request, asker, prepare, write)
             live.cards = None
@@ -224,6 +223,10 @@ class Shoes:
         async with self._live.locked(shoe_id) as live:
             await live.catch_up(self._log)
             return _there(live)
+
+    async def open_shoes(self, after: str, most: int) -> list[str]:
+        """At most `most` shoes that are not retired, behind `after`, by their ids."""
+        return await self._store.open_shoes(after, most)
 
     async def _carry_out(
         self,

@@ -25,6 +25,10 @@ _PUT_SEED = """
 """
 _GET_SEED = "SELECT key_id, nonce, ciphertext FROM shuffle.seeds WHERE shoe_id = $1"
 _DROP_SEED = "DELETE FROM shuffle.seeds WHERE shoe_id = $1"
+_KEEP_SEED = "UPDATE shuffle.seeds SET retired = true WHERE shoe_id = $1"
+_OPEN_SHOES = """
+    SELECT shoe_id FROM shuffle.seeds WHERE NOT retired AND shoe_id > $1 ORDER BY shoe_id LIMIT $2
+"""
 _OLDER_SEEDS = """
     SELECT shoe_id, key_id, nonce, ciphertext FROM shuffle.seeds
      WHERE key_id <> $1 AND shoe_id > $2 ORDER BY shoe_id LIMIT $3
@@ -123,13 +127,23 @@ class ShoeStore:
 
         return await self._append_and(append, use)
 
-    async def append_publishing(self, append: Append, shoe_id: str) -> Appended:
-        """Appends `ShoeRetired` with the seed in it, and forgets the stored one."""
+    async def append_retiring(self, append: Append, shoe_id: str, published: bool) -> Appended:
+        """Appends `ShoeRetired`. A seed that is published in it is forgotten here; one that is not
+        stays, so that the shoe can be checked."""
+        statement = _DROP_SEED if published else _KEEP_SEED
 
-        async def drop(connection: PooledConnection) -> None:
-            await connection.execute(_DROP_SEED, shoe_id, timeout=TIMEOUT_S)
+        async def retire(connection: PooledConnection) -> None:
+            await connection.execute(statement, shoe_id, timeout=TIMEOUT_S)
 
-        return await self._append_and(append, drop)
+        return await self._append_and(append, retire)
+
+    async def open_shoes(self, after: str, most: int) -> list[str]:
+        """At most `most` shoes that are not retired, behind `after`, by their ids."""
+
+        async def get(connection: PooledConnection) -> list[asyncpg.Record]:
+            return await connection.fetch(_OPEN_SHOES, after, most, timeout=TIMEOUT_S)
+
+        return [row["shoe_id"] for row in await on_connection(self._pool, get)]
 
     async def _append_and(
         self, append: Append, change: Callable[[PooledConnection], Awaitable[None]]

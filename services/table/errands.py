@@ -140,7 +140,7 @@ class Errands:
         pause_s = FIRST_PAUSE_S
         while not owner.released and errand in next_step(owner.state).errands:
             try:
-                make = await self._run[type(errand)](owner, errand)
+                make = await self._made(owner, errand)
                 causation = UUID(errand.request_id)
                 await owner.submit(Proposal(make, "house", uuid4(), causation=causation))
             except CroupierError as refused:
@@ -154,6 +154,22 @@ class Errands:
             else:
                 metrics.errands.labels(kind, "OK").inc()
                 metrics.errand_seconds.labels(kind).observe(time.perf_counter() - started)
+
+    async def _made(self, owner: TableOwner, errand: Errand) -> MakeFact:
+        """What the errand ends with. A shoe that shuffle says is over, and the table does not know
+        of it, is given up: a hand that cannot go on is void."""
+        try:
+            return await self._run[type(errand)](owner, errand)
+        except CroupierError as refused:
+            if refused.reason != "SHOE_RETIRED":
+                raise
+        _log.error("shoe_lost", table=owner.table_id, errand=type(errand).__name__)
+        return lambda at: e.ShoesLost("shoe_retired", at)
+
+    async def call(self, method: Callable[[Any], Any], request: Any) -> Any:
+        """Calls a method of shuffle, `lambda shuffle: shuffle.GetShoe`; its answer, or the
+        `CroupierError` that its refusal tells."""
+        return await self._call(method(self._shuffle), request)
 
     async def _call(self, method: Any, request: Any) -> Any:
         try:

@@ -18,6 +18,7 @@ from services.table.loading import load
 from services.table.lobby import Lobby
 from services.table.owner import TableOwner
 from services.table.proposal import Proposal, as_append
+from services.table.sweep import Sweep
 from shared.errors import CroupierError
 from shared.log import EventLog, LogUnavailableError, Outcome
 from shared.table.codec import TableCodec
@@ -60,6 +61,7 @@ class Node:
         self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
         self._closed: OrderedDict[str, TableOwner] = OrderedDict()
         self.cashier: Cashier = Cashier(log, self.owners)
+        self.sweep = Sweep(name, log, codec, directory, errands, self.owners)
         self._beats = 0
 
     async def find(self, table_id: str) -> TableOwner:
@@ -128,11 +130,16 @@ class Node:
 
     async def run(self, stopping: asyncio.Event) -> None:
         """Keeps the lease and the tables until `stopping`."""
-        while not stopping.is_set():
-            await self._beat_safely()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(self._heartbeat_s):
-                    await stopping.wait()
+        sweeping = asyncio.create_task(self.sweep.run(), name="sweep")
+        try:
+            while not stopping.is_set():
+                await self._beat_safely()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(self._heartbeat_s):
+                        await stopping.wait()
+        finally:
+            sweeping.cancel()
+            await asyncio.wait({sweeping})
 
     async def hand_over(self) -> None:
         """Lets go of every table, so that another node may take them at once."""

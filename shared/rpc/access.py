@@ -32,7 +32,8 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.table.v1.TableService/CloseTable": frozenset({Role.OPERATOR, Role.PIT}),
     "/croupier.table.v1.TableService/ListTables": _PEOPLE,
     "/croupier.table.v1.TableService/GetTable": _PEOPLE,
-    "/croupier.table.v1.TableService/WatchLobby": _PEOPLE,
+    # Nodes tell each other what is at their tables.
+    "/croupier.table.v1.TableService/WatchLobby": _PEOPLE | _TABLE,
     "/croupier.table.v1.TableService/Watch": _PEOPLE,
     "/croupier.table.v1.TableService/Execute": _FLOOR,
     "/croupier.table.v1.TableService/Play": _FLOOR,
@@ -54,6 +55,7 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.shuffle.v1.ShuffleService/ClaimShoe": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/RetireShoe": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/GetShoe": _TABLE | _AUDIT,
+    "/croupier.shuffle.v1.ShuffleService/ListOpenShoes": _TABLE | _AUDIT,
     "/croupier.shuffle.v1.ShuffleService/DiscloseShoe": _AUDIT,
     "/croupier.audit.v1.AuditService/ListHands": _AUDITOR,
     "/croupier.audit.v1.AuditService/ReplayHand": _AUDITOR,

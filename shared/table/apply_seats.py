@@ -53,13 +53,13 @@ def _play_resumed(state: TableState, event: e.PlayResumed) -> TableState:
     return _graced(state, event.at)
 
 
-def _log_recovered(state: TableState, event: e.LogRecovered) -> TableState:
+def _shoes_lost(state: TableState, event: e.ShoesLost) -> TableState:
     betting = state.betting
     open_hand = state.hand is not None or (betting is not None and bool(betting.bets))
     return replace(
         state,
-        lost=state.shoe is not None,
-        voided="log_recovered" if open_hand else state.voided,
+        lost=event.why if state.shoe is not None else "",
+        voided=event.why if open_hand else state.voided,
     )
 
 
@@ -242,7 +242,7 @@ APPLY: Mapping[type[Any], Callable[[TableState, Any], TableState]] = {
     e.TableOpened: _table_opened,
     e.TableClaimed: _table_claimed,
     e.PlayResumed: _play_resumed,
-    e.LogRecovered: _log_recovered,
+    e.ShoesLost: _shoes_lost,
     e.DeadlineMoved: _deadline_moved,
     e.TableClosing: _table_closing,
     e.TableClosed: _table_closed,

@@ -91,7 +91,7 @@ def _shoe_finished(state: TableState, event: e.ShoeFinished) -> TableState:
         state,
         shoe=state.next_shoe,
         next_shoe=None,
-        lost=state.lost and state.next_shoe is not None,
+        lost=state.lost if state.next_shoe is not None else "",
         cards=None,
         putting_away=(*state.putting_away, over),
     )

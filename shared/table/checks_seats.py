@@ -12,6 +12,7 @@ from shared.table import events as e
 from shared.table.state import Seat, Status, TableState, clocks, free_chips
 
 PENALTIES = ("warning", "fine", "removal")
+LOSSES = ("log_recovered", "shoe_retired")
 
 
 def seated(state: TableState, player: str) -> Seat:
@@ -52,6 +53,11 @@ def _table_opened(state: TableState, fact: e.TableOpened) -> None:
 def _table_claimed(state: TableState, fact: e.TableClaimed) -> None:
     if fact.epoch != state.epoch + 1:
         raise RuleError("STALE_EPOCH", f"the table is at epoch {state.epoch}", "epoch")
+
+
+def _shoes_lost(state: TableState, fact: e.ShoesLost) -> None:
+    if fact.why not in LOSSES:
+        raise RuleError("BAD_REQUEST", f"shoes are lost by {', '.join(LOSSES)}", "why")
 
 
 def _table_closing(state: TableState, fact: e.TableClosing) -> None:
@@ -143,7 +149,7 @@ CHECK: Mapping[type[Any], Callable[[TableState, Any], None]] = {
     e.TableOpened: _table_opened,
     e.TableClaimed: _table_claimed,
     e.PlayResumed: _always,
-    e.LogRecovered: _always,
+    e.ShoesLost: _shoes_lost,
     e.TableClosing: _table_closing,
     e.ClockExpired: _clock_expired,
     e.JoinAsked: _join_asked,

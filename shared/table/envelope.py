@@ -10,7 +10,7 @@ from shared.table.state import TableState
 _OF_NO_HAND = (
     e.TableOpened,
     e.TableClaimed,
-    e.LogRecovered,
+    e.ShoesLost,
     e.TableClosing,
     e.TableClosed,
     e.JoinAsked,

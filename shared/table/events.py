@@ -47,11 +47,11 @@ from shared.table.events_seats import (
     JoinFailed,
     JoinObjected,
     LeaveRequested,
-    LogRecovered,
     PenaltyGiven,
     PlayerJoined,
     PlayerLeft,
     PlayResumed,
+    ShoesLost,
     SitOutChanged,
     TableClaimed,
     TableClosed,
@@ -88,7 +88,7 @@ Input = (
     TableOpened
     | TableClaimed
     | PlayResumed
-    | LogRecovered
+    | ShoesLost
     | TableClosing
     | ClockExpired
     | JoinAsked
@@ -202,7 +202,6 @@ __all__ = [
     "JoinFailed",
     "JoinObjected",
     "LeaveRequested",
-    "LogRecovered",
     "PenaltyGiven",
     "PlayResumed",
     "PlayerJoined",
@@ -218,6 +217,7 @@ __all__ = [
     "ShoePutAway",
     "ShoeReady",
     "ShoeRequested",
+    "ShoesLost",
     "SitOutChanged",
     "Stack",
     "TableClaimed",

@@ -54,9 +54,12 @@ class PlayResumed:
 
 
 @dataclass(frozen=True, slots=True)
-class LogRecovered:
-    """The log lost its tail: what was dealt since may have been seen and is dealt no more."""
+class ShoesLost:
+    """No card may be dealt from the shoes at hand any more: the log lost its tail, and what was
+    dealt since may have been seen ("log_recovered"); or shuffle has retired one
+    ("shoe_retired")."""
 
+    why: str = ""
     at: int = 0
 
 

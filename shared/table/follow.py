@@ -30,7 +30,7 @@ def next_derived(state: TableState) -> e.Derived | None:
     if state.voided:
         return e.HandVoided(running_hand(state), state.voided)
     if state.lost and state.shoe is not None:
-        return shoe_over(state, state.shoe, "log_recovered")
+        return shoe_over(state, state.shoe, state.lost)
     if state.redealt:
         return e.HandRedealt(running_hand(state), state.redealt)
     if state.incident is not None and not state.incident.choosing:

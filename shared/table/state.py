@@ -207,8 +207,8 @@ class TableState:
     deciding: Deciding | None = None
     voided: str = ""
     """Why the running hand is to be voided."""
-    lost: bool = False
-    """The log lost its tail: the shoes at hand are to be put away, whatever they still hold."""
+    lost: str = ""
+    """Why the shoes at hand are to be put away, whatever they still hold."""
     redealt: str = ""
     """Why the running hand is to be dealt again."""
     incident: Incident | None = None

@@ -220,3 +220,38 @@ async def test_nobody_but_the_table_service_gets_a_card(desk: Desk, role: Role) 
 def test_every_method_of_the_proto_is_served() -> None:
     service = pb.DESCRIPTOR.services_by_name["ShuffleService"]
     assert {method.name for method in service.methods} <= set(vars(Shuffle))
+
+
+async def test_a_table_may_be_called_by_a_number(desk: Desk) -> None:
+    shoe = f"7-s{desk.shoe.removeprefix('shoe-')[:20]}"
+    await desk.at(table_id="7").ready(shoe)
+    assert (await desk.get(shoe)).table_id == "7"
+
+
+async def test_open_shoes_are_listed_until_they_are_retired(desk: Desk) -> None:
+    """Published or not; a page goes on behind the last one."""
+    shoes = [f"{desk.shoe}-{number}" for number in range(4)]
+    for number, shoe in enumerate(shoes):
+        await desk.open(shoe, publish=number % 2 == 0)
+    assert await open_shoes(desk, page_size=3) == shoes
+    await desk.retire(shoes[0])
+    await desk.retire(shoes[1])
+    assert await open_shoes(desk, page_size=2) == shoes[2:]
+    backwards = pb.ListOpenShoesRequest(page_size=-1)
+    assert await refusal(desk.call("ListOpenShoes", backwards, pb.ListOpenShoesResponse)) == (
+        "BAD_REQUEST"
+    )
+
+
+async def open_shoes(desk: Desk, page_size: int) -> list[str]:
+    """Those of this test."""
+    found: list[str] = []
+    token = ""
+    while True:
+        request = pb.ListOpenShoesRequest(page_size=page_size, page_token=token)
+        page = await desk.call("ListOpenShoes", request, pb.ListOpenShoesResponse)
+        assert len(page.shoe_ids) <= page_size
+        found += page.shoe_ids
+        token = page.next_page_token
+        if not token:
+            return [shoe_id for shoe_id in found if shoe_id.startswith(desk.shoe)]

@@ -66,7 +66,7 @@ class MemoryStore:
     ) -> Appended:
         return (await self.log.append([append]))[0]
 
-    async def append_publishing(self, append: Append, shoe_id: str) -> Appended:
+    async def append_retiring(self, append: Append, shoe_id: str, published: bool) -> Appended:
         return (await self.log.append([append]))[0]
 
 

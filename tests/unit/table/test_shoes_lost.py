@@ -1,9 +1,10 @@
-"""After the log has lost its tail: what may have been seen is dealt no more."""
+"""Shoes that nothing may be dealt from any more: what was dealt of them may have been seen."""
 
 from __future__ import annotations
 
 import pytest
 
+from shared.errors import RuleError
 from shared.table import events as e
 from shared.table.next_step import PutAway
 from shared.table.state import Status
@@ -36,9 +37,9 @@ def test_an_open_hand_is_void_and_both_shoes_go() -> None:
     assert shoe is not None
     assert following is not None
     hand_id, before = story.last(e.HandOpened).hand_id, len(story.log)
-    story.do(e.LogRecovered(story.now))
+    story.do(e.ShoesLost("log_recovered", story.now))
     assert story.types(before) == [
-        "LogRecovered",
+        "ShoesLost",
         "HandVoided",
         "ShoeFinished",
         "ShoeFinished",
@@ -68,7 +69,7 @@ def test_bets_that_wait_for_cards_go_back(cut_offered: bool) -> None:
     if cut_offered:
         story.done("ann")
     hand_id = story.last(e.BettingOpened).hand_id
-    story.do(e.LogRecovered(story.now))
+    story.do(e.ShoesLost("log_recovered", story.now))
     assert story.last(e.HandVoided) == e.HandVoided(hand_id, "log_recovered")
     assert story.state.betting is not None
     assert story.state.betting.bets == ()
@@ -78,8 +79,8 @@ def test_bets_that_wait_for_cards_go_back(cut_offered: bool) -> None:
 def test_where_nobody_has_bet_only_the_shoe_is_changed() -> None:
     story = begun()
     before = len(story.log)
-    story.do(e.LogRecovered(story.now))
-    assert story.types(before) == ["LogRecovered", "ShoeFinished", "ShoeRequested"]
+    story.do(e.ShoesLost("log_recovered", story.now))
+    assert story.types(before) == ["ShoesLost", "ShoeFinished", "ShoeRequested"]
 
 
 def test_commission_is_settled_with_the_shoe_that_goes() -> None:
@@ -87,8 +88,8 @@ def test_commission_is_settled_with_the_shoe_that_goes() -> None:
     story.hand(("ann", 1, "banker", 10_000))
     assert story.state.seats["ann"].owed == 500
     before = len(story.log)
-    story.do(e.LogRecovered(story.now))
-    assert story.types(before)[:2] == ["LogRecovered", "CommissionTaken"]
+    story.do(e.ShoesLost("log_recovered", story.now))
+    assert story.types(before)[:2] == ["ShoesLost", "CommissionTaken"]
     assert story.state.seats["ann"].owed == 0
 
 
@@ -96,7 +97,7 @@ def test_a_table_that_is_closing_still_closes() -> None:
     story = begun()
     story.bet("ann", 1, "player", 1_000)
     story.do(e.TableClosing("pit", "late", story.now))
-    story.do(e.LogRecovered(story.now))
+    story.do(e.ShoesLost("log_recovered", story.now))
     story.run()
     assert story.state.status is Status.CLOSED
     assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 100_000)
@@ -104,7 +105,15 @@ def test_a_table_that_is_closing_still_closes() -> None:
 
 def test_it_may_be_said_twice() -> None:
     story = begun()
-    story.do(e.LogRecovered(story.now), e.LogRecovered(story.now))
+    story.do(e.ShoesLost("log_recovered", story.now), e.ShoesLost("log_recovered", story.now))
     story.run()
     story.hand(("ann", 1, "player", 1_000))
     assert "HandSettled" in story.types()
+
+
+def test_why_is_one_of_two() -> None:
+    story = begun()
+    story.do(e.ShoesLost("shoe_retired", story.now))
+    assert story.last(e.ShoeFinished).why == "shoe_retired"
+    with pytest.raises(RuleError, match="log_recovered"):
+        story.do(e.ShoesLost("", story.now))
