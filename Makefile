@@ -51,6 +51,10 @@ bench: .venv/installed-bench build/stubs/.made ## Measure all beside what bounds
 bench-growth: .venv/installed-bench build/stubs/.made ## What a hand costs as the log grows to ten million events
 	@$(BIN)/python -m tests.bench --only growth --large --json build/bench-growth.json
 
+.PHONY: edge
+edge: .venv/installed build/stubs/.made ## Every figure of `croupier edge` against the reference and against hands played
+	@$(BIN)/python -m tests.bench.edge
+
 .PHONY: soak
 soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed at random, then verify all (MINUTES=10)
 	@$(BIN)/python -m tests.chaos.soak $(MINUTES)

@@ -271,17 +271,18 @@ def _settle(hand: Hand) -> Done:
             lines.append(Line(box.number, box.owner, "ante", ante, 0))
             continue
         own = strength(known(cards) + board)
-        ante_back, bet_back = _returned(hand.settings, ante, own, dealer if plays else None)
+        ante_back, bet_back = returned(hand.settings, ante, own, dealer if plays else None)
         lines.append(Line(box.number, box.owner, "ante", ante, ante_back))
         lines.append(Line(box.number, box.owner, "bet", 2 * ante, bet_back))
     decided = ("CHE-02",) if not hand.revealed else ("CHE-05" if plays else "CHE-04", "CHE-06")
     return Done("settled", tuple(lines), clauses=decided)
 
 
-def _returned(
+def returned(
     settings: Settings, ante: int, own: Strength, dealer: Strength | None
 ) -> tuple[int, int]:
-    """What goes back of ante and bet against a dealer of such strength, or who does not play."""
+    """What goes back of ante and bet against a dealer of such strength, or (`None`) who does not
+    play."""
     bet = 2 * ante
     if dealer is None:  # CHE-04
         ante_win, bet_win = win(ante, _odds(settings, own)), 0
