@@ -1,11 +1,13 @@
 """Refusals on the wire: a canonical status, a reason of `croupier.type.v1.Reason`, the field.
 
 Rich details follow the google.rpc error model (AIP-193): `ErrorInfo` with the reason and
-`domain` = "croupier", `BadRequest` where a field is at fault, `RequestInfo` with the correlation
-id.
+`domain` = "croupier", `BadRequest` where a field is at fault, `RetryInfo` where the same call may
+succeed in a moment, `RequestInfo` with the correlation id.
 """
 
 from __future__ import annotations
+
+from datetime import timedelta
 
 import asyncpg
 import grpc
@@ -125,6 +127,18 @@ STATUS: dict[str, grpc.StatusCode] = {
 }
 """The status that each reason comes with."""
 
+RETRY_AFTER_S: dict[str, float] = {
+    "NOT_OWNER": 0.1,
+    "NO_OWNER": 0.1,
+    "DRAINING": 0.1,
+    "NOT_INDEXED_YET": 0.5,
+    "OVERLOADED": 0.5,
+    "LOG_UNAVAILABLE": 1.0,
+    "SHUFFLE_UNAVAILABLE": 1.0,
+}
+"""How many seconds to wait at least before the same call again, for each reason that comes with
+UNAVAILABLE or RESOURCE_EXHAUSTED."""
+
 OUTAGES: tuple[type[Exception], ...] = (
     ConnectionError,
     asyncpg.PostgresConnectionError,
@@ -149,6 +163,11 @@ def to_status(error: CroupierError, correlation_id: str) -> grpc.Status:
             field=error.field, description=error.message, reason=error.reason
         )
         status.details.add().Pack(fault)
+    retry_after_s = RETRY_AFTER_S.get(error.reason)
+    if retry_after_s is not None:
+        hint = error_details_pb2.RetryInfo()
+        hint.retry_delay.FromTimedelta(timedelta(seconds=retry_after_s))
+        status.details.add().Pack(hint)
     status.details.add().Pack(error_details_pb2.RequestInfo(request_id=correlation_id))
     return rpc_status.to_status(status)
 

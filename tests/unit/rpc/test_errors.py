@@ -63,6 +63,20 @@ def test_details_follow_the_error_model() -> None:
     assert request.request_id == "5f0c"
 
 
+@pytest.mark.parametrize("reason", REASONS)
+def test_what_may_succeed_in_a_moment_says_when(reason: str) -> None:
+    status = to_status(CroupierError(reason, "in words", "stake"), "5f0c")
+    rich = status_pb2.Status.FromString(
+        dict(status.trailing_metadata or ())["grpc-status-details-bin"]
+    )
+    hints = [
+        hint for detail in rich.details if detail.Unpack(hint := error_details_pb2.RetryInfo())
+    ]
+    passing = (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.RESOURCE_EXHAUSTED)
+    assert len(hints) == int(STATUS[reason] in passing)
+    assert all(0 < hint.retry_delay.ToMilliseconds() <= 1_000 for hint in hints)
+
+
 def test_without_a_field_nothing_is_blamed() -> None:
     status = to_status(CroupierError("NO_HAND", "none"), "5f0c")
     assert from_rpc_error(as_received(status)).field == ""
