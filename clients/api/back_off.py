@@ -16,9 +16,9 @@ class BackOff:
         self._random = random or Random()
         self._next_s = FIRST_S
 
-    def next_s(self) -> float:
-        """Seconds to wait now."""
-        wait_s = self._next_s * (0.5 + self._random.random() / 2)
+    def next_s(self, least_s: float = 0.0) -> float:
+        """Seconds to wait now, `least_s` at the least."""
+        wait_s = max(self._next_s, 2 * least_s) * (0.5 + self._random.random() / 2)
         self._next_s = min(self._next_s * 2, MOST_S)
         return wait_s
 

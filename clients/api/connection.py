@@ -88,7 +88,7 @@ class Connection:
                 return await method(request, metadata=self.metadata(), timeout=timeout_s)
             except grpc.aio.AioRpcError as error:
                 refusal = refused(error)
-            wait_s = back_off.next_s()
+            wait_s = back_off.next_s(refusal.retry_after_s)
             if not refusal.passing or loop.time() + wait_s > give_up_at:
                 raise self._plain(refusal)
             await asyncio.sleep(wait_s)

@@ -34,11 +34,20 @@ _TRANSPORT_CODES = frozenset({*_PASSING_CODES, grpc.StatusCode.INTERNAL, grpc.St
 
 class RefusedError(CroupierError):
     """The house said no. `reason` is a `croupier.type.v1.Reason` name without its prefix, or
-    `UNREACHABLE` where nobody answered and nothing is known of why."""
+    `UNREACHABLE` where nobody answered and nothing is known of why. `retry_after_s` is how long the
+    house asks to wait before the same again, 0 where it does not say."""
 
-    def __init__(self, reason: str, message: str, field: str = "", passing: bool = False) -> None:
+    def __init__(
+        self,
+        reason: str,
+        message: str,
+        field: str = "",
+        passing: bool = False,
+        retry_after_s: float = 0.0,
+    ) -> None:
         super().__init__(reason, message, field)
         self.passing = passing or reason in PASSING_REASONS
+        self.retry_after_s = retry_after_s
 
 
 class UnansweredError(CroupierError):
@@ -71,12 +80,18 @@ def refused(error: grpc.aio.AioRpcError) -> RefusedError:
 def _from_status(encoded: bytes, message: str, passing: bool) -> RefusedError | None:
     status = status_pb2.Status.FromString(encoded)
     reason = field = ""
+    retry_after_s = 0.0
     for detail in status.details:
         info = error_details_pb2.ErrorInfo()
         bad = error_details_pb2.BadRequest()
+        hint = error_details_pb2.RetryInfo()
         if detail.Unpack(info):
             reason = info.reason
             field = field or info.metadata.get("field", "")
         elif detail.Unpack(bad) and bad.field_violations:
             field = bad.field_violations[0].field
-    return RefusedError(reason, status.message or message, field, passing) if reason else None
+        elif detail.Unpack(hint):
+            retry_after_s = hint.retry_delay.ToTimedelta().total_seconds()
+    if not reason:
+        return None
+    return RefusedError(reason, status.message or message, field, passing, retry_after_s)

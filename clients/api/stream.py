@@ -102,7 +102,8 @@ class PlayStream:
                     except RefusedError as refusal:
                         if not refusal.passing or self._failure is not None:
                             raise
-                    await asyncio.sleep(back_off.next_s())
+                        wait_s = back_off.next_s(refusal.retry_after_s)
+                    await asyncio.sleep(wait_s)
         except TimeoutError:
             raise UnansweredError(command.command_id, f"no answer within {timeout_s:g} s") from None
 
@@ -163,7 +164,8 @@ class PlayStream:
                 self._fail(failure)
                 return
             self.reconnects += 1
-            await asyncio.sleep(self._back_off.next_s())
+            asked_s = failure.retry_after_s if failure is not None else 0.0
+            await asyncio.sleep(self._back_off.next_s(asked_s))
 
     async def _write(self, call: Any) -> None:
         """All that a new stream begins with, then what comes up while it lasts."""
@@ -194,7 +196,8 @@ class PlayStream:
                 self._take_refusal(response.refusal)
 
     def _take_refusal(self, said: pb.Refusal) -> None:
-        refusal = RefusedError(said.reason, said.message, said.field)
+        retry_after_s = said.retry_after.ToTimedelta().total_seconds()
+        refusal = RefusedError(said.reason, said.message, said.field, retry_after_s=retry_after_s)
         if said.command_id:
             waiting = self._waiting.get((said.table_id, said.command_id))
             if waiting is not None and not waiting.answer.done():
@@ -205,7 +208,7 @@ class PlayStream:
             return
         if refusal.passing:
             asyncio.get_running_loop().call_later(
-                self._back_off.next_s(), self._watch_again, said.table_id
+                self._back_off.next_s(retry_after_s), self._watch_again, said.table_id
             )
             return
         del self._watchers[said.table_id]

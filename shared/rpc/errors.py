@@ -88,6 +88,7 @@ _REASONS: dict[grpc.StatusCode, tuple[str, ...]] = {
         "HAND_NOT_FOUND",
         "ACCOUNT_NOT_FOUND",
         "SHOE_NOT_FOUND",
+        "NODE_NOT_FOUND",
     ),
     _Code.ALREADY_EXISTS: (
         "TABLE_EXISTS",

@@ -8,10 +8,11 @@ from shared.rpc.access import ACCESS, COMMANDS, Role
 from tests.services import all_methods, all_services, path_of
 
 
-def test_there_are_four_services_with_an_interface() -> None:
+def test_there_are_five_services_with_an_interface() -> None:
     assert [service.full_name for service in all_services()] == [
         "croupier.audit.v1.AuditService",
         "croupier.shuffle.v1.ShuffleService",
+        "croupier.table.v1.NodeService",
         "croupier.table.v1.TableService",
         "croupier.wallet.v1.WalletService",
     ]
@@ -31,6 +32,12 @@ def test_nobody_but_services_reaches_shuffle() -> None:
     for path, roles in ACCESS.items():
         assert roles, f"nobody may call {path}"
         assert (roles <= services) == path.startswith("/croupier.shuffle."), path
+
+
+def test_only_operators_move_tables_and_drain_nodes() -> None:
+    for path, roles in ACCESS.items():
+        if path.startswith("/croupier.table.v1.NodeService/"):
+            assert roles == {Role.OPERATOR}, path
 
 
 def test_only_audit_may_ask_for_a_server_seed_and_only_table_for_cards() -> None:
