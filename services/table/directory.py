@@ -16,11 +16,12 @@ from shared.log.patience import Pool
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A table in the directory: its owner's name and process, None where it has none that lives."""
+    """An open table in the directory: its owner and where that is reached, None where it has none
+    that lives."""
 
     table_id: str
     owner: str | None
-    incarnation: UUID | None
+    address: str | None
     epoch: int
 
 
@@ -67,7 +68,7 @@ ON CONFLICT DO NOTHING
 """
 
 _CENSUS = """
-SELECT d.table_id, n.node AS owner, n.incarnation, d.epoch
+SELECT d.table_id, n.node AS owner, n.address, d.epoch
 FROM tables.directory d
 LEFT JOIN tables.nodes n
     ON n.node = d.owner AND n.incarnation = d.incarnation AND n.lease_until > clock_timestamp()
@@ -137,7 +138,7 @@ class Directory:
         live = await self._fetch(_LIVE)
         rows = await self._fetch(_CENSUS)
         placed = tuple(
-            Placed(row["table_id"], row["owner"], row["incarnation"], row["epoch"]) for row in rows
+            Placed(row["table_id"], row["owner"], row["address"], row["epoch"]) for row in rows
         )
         return Census(tuple(row["node"] for row in live), placed)
 

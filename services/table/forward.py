@@ -12,6 +12,7 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_status import rpc_status
 
+from services.table.directory import Census
 from services.table.node import Node
 from services.table.owner import TableOwner
 from shared.errors import CroupierError
@@ -66,7 +67,12 @@ def is_forwarded(context: grpc.aio.ServicerContext[Any, Any]) -> bool:
 def is_lost(error: grpc.aio.AioRpcError) -> bool:
     """Whether the other node is gone: it did not say why the call ended."""
     silent = rpc_status.from_call(error) is None  # type: ignore[arg-type]
-    return silent and error.code() is grpc.StatusCode.UNAVAILABLE
+    return silent and error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
+
+
+def pause_s(tries: int) -> float:
+    """How long to wait after so many tries (1…) before the next."""
+    return PAUSES_S[min(tries, len(PAUSES_S)) - 1]
 
 
 class Peers:
@@ -85,6 +91,21 @@ class Peers:
     async def close(self) -> None:
         """Ends all of them."""
         await asyncio.gather(*(channel.close() for channel in self._channels.values()))
+
+    def play(self, address: str, token: str) -> Any:
+        """An open `Play` call at another node; it takes and gives bytes."""
+        open_: Any = self.channel(address).stream_stream(path("Play"))
+        return open_(metadata=forwarded_metadata(token))
+
+    def watch(self, address: str, request: Message, token: str) -> Any:
+        """An open `Watch` call at another node; it gives bytes."""
+        open_: Any = self.channel(address).unary_stream(path("Watch"))
+        return open_(request.SerializeToString(), metadata=forwarded_metadata(token))
+
+    def lobby(self, address: str, token: str) -> Any:
+        """An open `WatchLobby` call at another node, for its own tables; it gives bytes."""
+        open_: Any = self.channel(address).unary_stream(path("WatchLobby"))
+        return open_(b"", metadata=forwarded_metadata(token))
 
     async def ask(self, address: str, method: str, request: Message) -> bytes:
         """The answer of another node as it came, to a call with the running call's token.
@@ -111,11 +132,26 @@ def forwarded_metadata(token: str) -> tuple[tuple[str, str], ...]:
 
 
 class Routes:
-    """Brings a call about a table to the node that has it."""
+    """Brings calls about a table to the node that has it."""
 
     def __init__(self, node: Node, peers: Peers) -> None:
-        self._node = node
-        self._peers = peers
+        self.node = node
+        self.peers = peers
+        self._elsewhere: dict[object, tuple[str, str, Callable[[], object]]] = {}
+        node.on_census = self._compare
+
+    def rely(self, table_id: str, address: str, lost: Callable[[], object]) -> Callable[[], object]:
+        """Until what it returns is called, `lost` is called when the table is not at this address
+        any more: a node that is cut off or held up does not tell."""
+        key = object()
+        self._elsewhere[key] = (table_id, address, lost)
+        return lambda: self._elsewhere.pop(key, None)
+
+    def _compare(self, census: Census) -> None:
+        places = {placed.table_id: placed.address for placed in census.placed}
+        for table_id, address, lost in list(self._elsewhere.values()):
+            if places.get(table_id, address) != address:
+                lost()
 
     async def call(
         self,
@@ -127,18 +163,30 @@ class Routes:
         """What `here` makes of the call if this node has the table, else what the other node
         answered, unparsed. A table that is on its way from node to node is looked for five times.
         """
-        for pause_s in PAUSES_S:
+        for pause in PAUSES_S:
             try:
-                return await here(await self._node.find(request.table_id))
+                return await here(await self.node.find(request.table_id))
             except CroupierError as refused:
                 if refused.reason not in ELSEWHERE or is_forwarded(context):
                     raise
                 address = refused.facts.get("address")
             if address is not None:
                 try:
-                    return await self._peers.ask(address, method, request)
+                    return await self._ask(address, method, request)
                 except CroupierError as refused:
                     if refused.reason not in ELSEWHERE:
                         raise
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(pause)
         raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
+
+    async def _ask(self, address: str, method: str, request: Any) -> bytes:
+        asking = asyncio.ensure_future(self.peers.ask(address, method, request))
+        over = self.rely(request.table_id, address, asking.cancel)
+        try:
+            await asyncio.wait({asking})
+        finally:
+            over()
+            asking.cancel()
+        if asking.cancelled():
+            raise CroupierError("NO_OWNER", "the table has left that node", "table_id")
+        return asking.result()

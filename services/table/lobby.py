@@ -1,9 +1,9 @@
-"""The lobby: a line for each table of this node, and who watches them change."""
+"""The lobby: a line for each table, here or at another node, and who watches them change."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 
 from croupier.table.v1 import table_pb2
 
@@ -13,43 +13,74 @@ from shared.table.view import summary
 TELL_EVERY_S = 0.25
 """A watcher of the lobby hears of a table's changes at most so often, then of the last one."""
 
+Line = table_pb2.TableSummary
+
 
 class Lobby:
-    """Knows the latest state of every table here; a slow watcher only misses what is past."""
+    """Knows the latest state of every table; a slow watcher only misses what is past."""
 
     def __init__(self) -> None:
-        self._states: dict[str, TableState] = {}
+        self._here: dict[str, TableState] = {}
+        self._there: dict[str, dict[str, Line]] = {}
         self._changed: dict[asyncio.Event, set[str]] = {}
 
     def tell(self, state: TableState) -> None:
-        """A table has changed."""
-        table_id = state.table.table_id
-        self._states[table_id] = state
-        for news, changed in self._changed.items():
-            changed.add(table_id)
-            news.set()
+        """A table of this node has changed."""
+        self._here[state.table.table_id] = state
+        self._news((state.table.table_id,))
 
     def forget(self, table_id: str) -> None:
         """A table is not on this node any more."""
-        self._states.pop(table_id, None)
+        self._here.pop(table_id, None)
 
-    def lines(self) -> list[table_pb2.TableSummary]:
-        """All tables here, by id."""
-        return [summary(self._states[table_id]) for table_id in sorted(self._states)]
+    def hear(self, node: str, lines: Iterable[Line]) -> None:
+        """What another node says about its tables."""
+        there = self._there.setdefault(node, {})
+        for line in lines:
+            there[line.table_id] = line
+            for other, known in self._there.items():
+                if other != node:
+                    known.pop(line.table_id, None)  # it has moved
+        self._news(line.table_id for line in lines)
 
-    async def watch(self) -> AsyncIterator[list[table_pb2.TableSummary]]:
-        """All tables, then those that changed."""
+    def forget_node(self, node: str) -> None:
+        """Another node is gone, and nobody says anything about its tables."""
+        self._there.pop(node, None)
+
+    def lines(self, own: bool) -> list[Line]:
+        """All tables by id, or this node's `own` alone."""
+        known = set(self._here)
+        if not own:
+            known.update(*self._there.values())
+        return [line for table_id in sorted(known) if (line := self._line(table_id, own))]
+
+    def _line(self, table_id: str, own: bool) -> Line | None:
+        state = self._here.get(table_id)
+        if state is not None:
+            return summary(state)
+        if own:
+            return None
+        return next((there[table_id] for there in self._there.values() if table_id in there), None)
+
+    def _news(self, table_ids: Iterable[str]) -> None:
+        for table_id in table_ids:
+            for news, changed in self._changed.items():
+                changed.add(table_id)
+                news.set()
+
+    async def watch(self, own: bool) -> AsyncIterator[list[Line]]:
+        """All tables (or this node's `own`), then those that changed."""
         news, changed = asyncio.Event(), set[str]()
         self._changed[news] = changed
         try:
-            yield self.lines()
+            yield self.lines(own)
             while True:
                 await news.wait()
                 news.clear()
-                fresh = [self._states[each] for each in sorted(changed) if each in self._states]
+                fresh = [line for each in sorted(changed) if (line := self._line(each, own))]
                 changed.clear()
                 if fresh:
-                    yield [summary(state) for state in fresh]
+                    yield fresh
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
             del self._changed[news]

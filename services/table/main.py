@@ -12,6 +12,7 @@ from services.table.errands import Errands
 from services.table.forward import SERVICE, Peers, Routes, handlers
 from services.table.hands import Hands
 from services.table.lobby import Lobby
+from services.table.neighbours import Neighbours
 from services.table.node import Node
 from services.table.server import Table
 from shared.bus.ping import Pinger
@@ -56,20 +57,25 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         server.grpc.add_generic_rpc_handlers((handlers(table),))
         server.offer(SERVICE)
         await node.cashier.listen(bus)
-        looking = asyncio.create_task(node.cashier.run(), name="cashier")
-        leasing = asyncio.create_task(node.run(stopping), name="lease")
+        neighbours = Neighbours(directory, peers, lobby, settings.service_token.get_secret_value())
+        running = {
+            asyncio.create_task(node.run(stopping), name="lease"),
+            asyncio.create_task(node.cashier.run(), name="cashier"),
+            asyncio.create_task(neighbours.run(), name="neighbours"),
+        }
         try:
             await server.start()
-            done, _ = await asyncio.wait({looking, leasing}, return_when=asyncio.FIRST_COMPLETED)
+            done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            await node.begin_drain()
             # New calls are refused, running ones finish, streams are sent to another node: only
             # then are the tables let go, so that nobody is refused for it.
             await server.drain()
             for task in done:
-                task.result()  # neither ends by itself but for a failure
+                task.result()  # none ends by itself but for a failure
         finally:
-            looking.cancel()
-            leasing.cancel()
-            await asyncio.wait({looking, leasing})
+            for task in running:
+                task.cancel()
+            await asyncio.wait(running)
             await node.hand_over()
             await peers.close()
             await bus.close()

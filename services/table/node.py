@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextvars import Context
 
 import structlog
@@ -62,6 +62,7 @@ class Node:
         self._closed: OrderedDict[str, TableOwner] = OrderedDict()
         self.cashier: Cashier = Cashier(log, self.owners)
         self.sweep = Sweep(name, log, codec, directory, errands, self.owners)
+        self.on_census: Callable[[Census], None] | None = None
         self._beats = 0
 
     async def find(self, table_id: str) -> TableOwner:
@@ -141,6 +142,11 @@ class Node:
             sweeping.cancel()
             await asyncio.wait({sweeping})
 
+    async def begin_drain(self) -> None:
+        """Says that this node takes no more tables, and keeps those that it has a while longer."""
+        with contextlib.suppress(LogUnavailableError):
+            await self.directory.heartbeat(self._lease_ttl_s, draining=True)
+
     async def hand_over(self) -> None:
         """Lets go of every table, so that another node may take them at once."""
         claims = list(self._claiming.values())
@@ -170,6 +176,8 @@ class Node:
         self._beats += 1
         await self._clear_away()
         census = await self.directory.census()
+        if self.on_census is not None:
+            self.on_census(census)
         await self._set_right(census)
         await self._part_with(self._to_move(census.nodes))
         for placed in census.placed:

@@ -1,71 +1,98 @@
 """A client's stream: updates of the tables it watches and, on `Play`, its commands, with every
-acknowledgement behind the updates that it follows from."""
+acknowledgement behind the updates that it follows from. The tables may be anywhere, and move."""
 
 from __future__ import annotations
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncIterator
 from functools import partial
+from typing import Any
 
-import structlog
+import grpc
 from croupier.table.v1 import table_pb2
 
 from services.table import commands
-from services.table.node import Node
+from services.table.forward import ELSEWHERE, PAUSES_S, Routes, is_lost, pause_s
+from services.table.link import Link, Sent, why
 from services.table.owner import TableOwner
 from services.table.proposal import Answer
 from services.table.watching import End, GoneError, Lost, Mailbox, Told, Viewer, viewer_name
 from shared.errors import CroupierError
 from shared.rpc.caller import Caller
+from shared.rpc.errors import from_rpc_error
 
 MOST_COMMANDS = 64
 """Commands of one stream that are under way at once; more wait unread."""
 MOST_TABLES = 64
-FIND_TRIES = 40
-FIND_PAUSE_S = 0.25
-
-_log = structlog.get_logger()
 
 
 class Stream:
-    """One client's stream. It watches any number of tables up to `MOST_TABLES`."""
+    """One client's stream. It watches any number of tables up to `MOST_TABLES`.
 
-    def __init__(self, node: Node, caller: Caller) -> None:
-        self._node = node
+    `forwarded`: another node passes the stream on; tables that are not here are its business.
+    """
+
+    def __init__(self, routes: Routes, caller: Caller, forwarded: bool, plays: bool) -> None:
+        self._routes = routes
         self._caller = caller
+        self._forwarded = forwarded
+        self._plays = plays
         self._mailbox = Mailbox()
         self._watched: dict[str, tuple[Viewer, TableOwner]] = {}
-        self._under_way: set[asyncio.Future[Answer]] = set()
-        self._room = asyncio.Semaphore(MOST_COMMANDS)
-        self._reader: asyncio.Task[None] | None = None
+        self._links: dict[str, Link] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
+        self._tries: dict[str, int] = {}
+        self._reader: asyncio.Task[None] | None = None
+        self._room = asyncio.Semaphore(MOST_COMMANDS)
+        self._under_way = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+        # Commands whose table left before their turn came: sent again before any later one.
+        self._again: deque[Sent] = deque()
+        self._turn = asyncio.Lock()
+        self._resending: asyncio.Task[None] | None = None
+
+    # ---- What the client hears
+
+    async def updates(self) -> AsyncIterator[table_pb2.PlayResponse | bytes]:
+        """What the client is to be told, until the stream ends; raises why it ends. Bytes are an
+        answer as another node gave it. `close` must follow."""
+        while True:
+            match await self._mailbox.get():
+                case Told(viewer, change) if self._is_watching(viewer):
+                    self._tries.pop(viewer.table_id, None)
+                    yield table_pb2.PlayResponse(update=viewer.update(change))
+                case Lost(viewer) if self._is_watching(viewer):
+                    del self._watched[viewer.table_id]
+                    self._follow(viewer.table_id, viewer.seen)
+                case table_pb2.PlayResponse() | bytes() as response:
+                    yield response
+                case End(error):
+                    if error is not None:
+                        raise error
+                    return
+
+    def close(self) -> None:
+        """Ends everything; commands that are under way go on."""
+        for task in (self._reader, self._resending, *self._following.values()):
+            if task is not None:
+                task.cancel()
+        for viewer, owner in self._watched.values():
+            owner.unwatch(viewer)
+        for link in self._links.values():
+            link.close()
+
+    # ---- Watching
 
     async def watch(self, table_id: str, after: int) -> None:
         """Begins (or begins again) to watch a table; raises `TABLE_NOT_FOUND`, `NO_OWNER`."""
-        self.stop(table_id)
-        if len(self._watched) + len(self._following) >= MOST_TABLES:
+        await self.stop(table_id)
+        if len(self._watched) + len(self._links) + len(self._following) >= MOST_TABLES:
             raise CroupierError("BAD_REQUEST", f"{MOST_TABLES} tables a stream", "table_id")
-        await self._watch(table_id, after)
+        await self._watch(table_id, after, 0)
 
-    async def _watch(self, table_id: str, after: int) -> None:
-        owner = await self._node.find(table_id)
-        viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
-        self._watched[table_id] = (viewer, owner)
-        try:
-            await owner.watch(viewer, after)
-        except BaseException as error:
-            if self._is_watching(viewer):
-                del self._watched[table_id]
-            if isinstance(error, GoneError):
-                raise CroupierError("NO_OWNER", "the table is being taken up: try again") from None
-            raise
-
-    def _is_watching(self, viewer: Viewer) -> bool:
-        """Whether this is the latest viewer of its table, or none any more that counts."""
-        known = self._watched.get(viewer.table_id)
-        return known is not None and known[0] is viewer
-
-    def stop(self, table_id: str) -> None:
+    async def stop(self, table_id: str) -> None:
         """Ends the updates of a table."""
         following = self._following.pop(table_id, None)
         if following is not None:
@@ -74,30 +101,142 @@ class Stream:
         if watched is not None:
             viewer, owner = watched
             owner.unwatch(viewer)
+        link = self._links.get(table_id)
+        if link is not None and link.watching:
+            await link.stop_watching()
 
-    async def updates(self) -> AsyncIterator[table_pb2.PlayResponse]:
-        """What the client is to be told, until the stream ends; raises why it ends. `close` must
-        follow."""
-        while True:
-            match await self._mailbox.get():
-                case Told(viewer, change) if self._is_watching(viewer):
-                    yield table_pb2.PlayResponse(update=viewer.update(change))
-                case Lost(viewer) if self._is_watching(viewer):
-                    self.stop(viewer.table_id)
-                    self._follow(viewer.table_id, viewer.seen)
-                case table_pb2.PlayResponse() as response:
-                    yield response
-                case End(why):
-                    if why is not None:
-                        raise why
-                    return
+    async def _watch(self, table_id: str, after: int, tries: int) -> None:
+        """Watches the table where it is, or will be in a moment."""
+        for pause in PAUSES_S[tries:]:
+            try:
+                return await self._watch_now(table_id, after)
+            except CroupierError as refused:
+                if refused.reason not in (*ELSEWHERE, "LOG_UNAVAILABLE") or self._forwarded:
+                    raise
+            await asyncio.sleep(pause)
+        raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
 
-    def close(self) -> None:
-        """Ends everything; commands that are under way go on."""
-        for table_id in [*self._watched, *self._following]:
-            self.stop(table_id)
-        if self._reader is not None:
-            self._reader.cancel()
+    async def _watch_now(self, table_id: str, after: int) -> None:
+        place = await self._place(table_id)
+        if isinstance(place, str):
+            await self._watch_there(table_id, after, place)
+            return
+        viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
+        self._watched[table_id] = (viewer, place)
+        try:
+            await place.watch(viewer, after)
+        except BaseException as error:
+            if self._is_watching(viewer):
+                del self._watched[table_id]
+            if isinstance(error, GoneError):
+                raise CroupierError("NO_OWNER", "the table is being taken up", "table_id") from None
+            raise
+
+    async def _watch_there(self, table_id: str, after: int, address: str) -> None:
+        if self._plays:
+            await self._link(table_id, address).watch(after)
+            return
+        request = table_pb2.WatchRequest(table_id=table_id, after_version=after)
+        call = self._routes.peers.watch(address, request, self._caller.token)
+        link = self._new_link(call, address, table_id)
+        link.watching, link.seen = True, after
+
+    def _is_watching(self, viewer: Viewer) -> bool:
+        """Whether this is the latest viewer of its table, or none any more that counts."""
+        known = self._watched.get(viewer.table_id)
+        return known is not None and known[0] is viewer
+
+    def _follow(self, table_id: str, seen: int) -> None:
+        """The table has left where it was: goes on as soon as it is somewhere again."""
+        if self._forwarded:
+            gone = CroupierError("NO_OWNER", "the table has left this node", "table_id")
+            self._mailbox.put(why(gone, table_id, ""))
+            return
+        tries = self._tries[table_id] = self._tries.get(table_id, 0) + 1
+        self._following[table_id] = asyncio.create_task(self._until_back(table_id, seen, tries))
+
+    async def _until_back(self, table_id: str, seen: int, tries: int) -> None:
+        try:
+            await asyncio.sleep(pause_s(tries))
+            await self._watch(table_id, seen, tries - 1)
+        except Exception as error:
+            self._mailbox.end(error)
+        finally:
+            if self._following.get(table_id) is asyncio.current_task():
+                del self._following[table_id]
+
+    # ---- Tables of other nodes
+
+    async def _place(self, table_id: str) -> TableOwner | str:
+        """The table here, or the address of the node that has it."""
+        try:
+            return await self._routes.node.find(table_id)
+        except CroupierError as refused:
+            address = refused.facts.get("address")
+            if address is None or self._forwarded:
+                raise
+            return address
+
+    def _link(self, table_id: str, address: str) -> Link:
+        link = self._links.get(table_id)
+        if link is not None and link.address != address:
+            self._hang_up(link)
+            link = None
+        if link is None:
+            call = self._routes.peers.play(address, self._caller.token)
+            link = self._new_link(call, address, table_id)
+        return link
+
+    def _new_link(self, call: Any, address: str, table_id: str) -> Link:
+        link = Link(call, address, table_id, self._heard, self._ended, self._routes.rely)
+        self._links[table_id] = link
+        return link
+
+    def _hang_up(self, link: Link) -> None:
+        """The table is not there any more; what was not answered there is asked elsewhere."""
+        del self._links[link.table_id]
+        link.close()
+        for sent in link.unanswered:
+            self._send_again(sent)
+
+    def _heard(self, link: Link, raw: bytes, answer: table_pb2.PlayResponse) -> None:
+        kind = answer.WhichOneof("response")
+        if kind == "update":
+            if link.watching:
+                link.seen = answer.update.version
+                self._tries.pop(link.table_id, None)
+                self._mailbox.put(raw)
+            return
+        refused = answer.refusal if kind == "refusal" else None
+        command_id = refused.command_id if refused else answer.acknowledgement.command_id
+        sent = link.answered(command_id)
+        if refused is not None and refused.reason in ELSEWHERE:
+            # The other node has the table no longer: where it went is asked from here.
+            if sent is not None:
+                self._send_again(sent)
+            elif link.watching:
+                link.watching = False
+                self._follow(link.table_id, link.seen)
+            return
+        if sent is not None:
+            self._answered()
+        elif refused is not None:
+            link.watching = False
+        self._mailbox.put(raw)
+
+    def _ended(self, link: Link, error: grpc.aio.AioRpcError | None) -> None:
+        if self._links.get(link.table_id) is link:
+            del self._links[link.table_id]
+        refused = None if error is None or is_lost(error) else from_rpc_error(error)
+        if refused is not None and refused.reason not in ELSEWHERE:
+            self._mailbox.end(refused)
+            return
+        for sent in link.unanswered:
+            self._send_again(sent)
+        if link.watching:
+            self._follow(link.table_id, link.seen)
+
+    # ---- What the client says
 
     def read(self, requests: AsyncIterator[table_pb2.PlayRequest]) -> None:
         """Begins to take what the client says. The stream ends when the client has nothing more to
@@ -107,11 +246,11 @@ class Stream:
     async def _read(self, requests: AsyncIterator[table_pb2.PlayRequest]) -> None:
         try:
             async for request in requests:
-                await self._take(request)
-            if self._under_way:
-                await asyncio.wait(self._under_way)
-            # The futures' own callbacks put the last acknowledgements into the mailbox first.
-            asyncio.get_running_loop().call_soon(self._mailbox.end, None)
+                async with self._turn:
+                    await self._resend()
+                    await self._take(request)
+            await self._idle.wait()
+            self._mailbox.end(None)
         except Exception as error:
             self._mailbox.end(error)
 
@@ -122,75 +261,76 @@ class Stream:
                 case "watch":
                     await self.watch(table_id, request.watch.after_version)
                 case "command":
-                    await self._command(table_id, request.command)
+                    await self._room.acquire()
+                    self._under_way += 1
+                    self._idle.clear()
+                    await self._send(Sent(table_id, request.command))
                 case "stop":
-                    self.stop(table_id)
+                    await self.stop(table_id)
                 case _:
                     raise CroupierError("BAD_REQUEST", "neither watch nor command", "request")
         except CroupierError as refused:
-            self._refuse(table_id, request.command.command_id, refused)
+            self._mailbox.put(why(refused, table_id, ""))
 
-    async def _command(self, table_id: str, command: table_pb2.Command) -> None:
-        await self._room.acquire()
+    async def _send(self, sent: Sent) -> None:
+        """Brings a command to its table, where that is or will be in a moment."""
         try:
-            owner = await self._node.find(table_id)
-            proposal = commands.proposal(self._caller, command, owner.state.table.currency)
-            done = owner.propose(proposal)
-        except BaseException:
-            self._room.release()
-            raise
-        self._under_way.add(done)
-        done.add_done_callback(partial(self._answer, table_id, command.command_id))
+            for pause in PAUSES_S[sent.tries :]:
+                sent.tries += 1
+                try:
+                    return await self._send_now(sent)
+                except CroupierError as refused:
+                    if refused.reason not in ELSEWHERE or self._forwarded:
+                        raise
+                await asyncio.sleep(pause)
+            raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
+        except CroupierError as refused:
+            self._mailbox.put(why(refused, sent.table_id, sent.command.command_id))
+            self._answered()
 
-    def _answer(self, table_id: str, command_id: str, done: asyncio.Future[Answer]) -> None:
-        self._under_way.discard(done)
-        self._room.release()
+    async def _send_now(self, sent: Sent) -> None:
+        place = await self._place(sent.table_id)
+        if isinstance(place, str):
+            await self._link(sent.table_id, place).send(sent)
+            return
+        currency = place.state.table.currency
+        done = place.propose(commands.proposal(self._caller, sent.command, currency))
+        done.add_done_callback(partial(self._told, sent))
+
+    def _told(self, sent: Sent, done: asyncio.Future[Answer]) -> None:
         refused = done.exception()
         if refused is None:
             answer = done.result()
-            self._mailbox.put(
-                table_pb2.PlayResponse(
-                    acknowledgement=table_pb2.Acknowledgement(
-                        table_id=table_id,
-                        command_id=command_id,
-                        first_version=answer.first_version,
-                        version=answer.version,
-                    )
-                )
+            acknowledgement = table_pb2.Acknowledgement(
+                table_id=sent.table_id,
+                command_id=sent.command.command_id,
+                first_version=answer.first_version,
+                version=answer.version,
             )
+            self._mailbox.put(table_pb2.PlayResponse(acknowledgement=acknowledgement))
         elif isinstance(refused, CroupierError):
-            self._refuse(table_id, command_id, refused)
+            if refused.reason in ELSEWHERE and not self._forwarded:
+                self._send_again(sent)
+                return
+            self._mailbox.put(why(refused, sent.table_id, sent.command.command_id))
+        self._answered()
 
-    def _refuse(self, table_id: str, command_id: str, refused: CroupierError) -> None:
-        self._mailbox.put(
-            table_pb2.PlayResponse(
-                refusal=table_pb2.Refusal(
-                    table_id=table_id,
-                    command_id=command_id,
-                    reason=refused.reason,
-                    message=refused.message,
-                    field=refused.field,
-                )
-            )
-        )
+    def _answered(self) -> None:
+        self._room.release()
+        self._under_way -= 1
+        if not self._under_way:
+            self._idle.set()
 
-    def _follow(self, table_id: str, seen: int) -> None:
-        task = asyncio.create_task(self._until_back(table_id, seen))
-        self._following[table_id] = task
+    def _send_again(self, sent: Sent) -> None:
+        self._again.append(sent)
+        if self._resending is None or self._resending.done():
+            self._resending = asyncio.create_task(self._resend_soon(sent.tries))
 
-    async def _until_back(self, table_id: str, seen: int) -> None:
-        """The table has left this node's hands: go on as soon as it is back in some."""
-        try:
-            for _ in range(FIND_TRIES):
-                try:
-                    return await self._watch(table_id, seen)
-                except CroupierError as refused:
-                    if refused.reason not in ("NO_OWNER", "LOG_UNAVAILABLE"):
-                        return self._mailbox.end(refused)
-                await asyncio.sleep(FIND_PAUSE_S)
-            return self._mailbox.end(CroupierError("NO_OWNER", "nobody takes the table up"))
-        except Exception as error:
-            return self._mailbox.end(error)
-        finally:
-            if self._following.get(table_id) is asyncio.current_task():
-                del self._following[table_id]
+    async def _resend_soon(self, tries: int) -> None:
+        await asyncio.sleep(pause_s(tries))
+        async with self._turn:
+            await self._resend()
+
+    async def _resend(self) -> None:
+        while self._again:
+            await self._send(self._again.popleft())

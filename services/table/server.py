@@ -10,7 +10,7 @@ import grpc
 from croupier.table.v1 import table_pb2
 
 from services.table.commands import bounded_note, command_uuid, proposal
-from services.table.forward import Routes
+from services.table.forward import Routes, is_forwarded
 from services.table.hands import Hands
 from services.table.lobby import Lobby
 from services.table.node import Node
@@ -20,6 +20,7 @@ from services.table.pages import page
 from services.table.playing import Stream
 from services.table.proposal import Proposal, now_us
 from services.table.watching import Change, picture, viewer_name
+from shared.errors import CroupierError
 from shared.log import CommandKey
 from shared.rpc.caller import caller, correlation_id
 from shared.table import events as e
@@ -67,7 +68,8 @@ class Table:
     async def ListTables(  # noqa: N802
         self, request: table_pb2.ListTablesRequest, context: _Context
     ) -> table_pb2.ListTablesResponse:
-        lines = [line for line in self._lobby.lines() if request.game in ("", line.game)]
+        lines = self._lobby.lines(own=False)
+        lines = [line for line in lines if request.game in ("", line.game)]
         chosen, following = page(
             lines, request.page_size, request.page_token, lambda line: line.table_id
         )
@@ -85,17 +87,23 @@ class Table:
     async def WatchLobby(  # noqa: N802
         self, request: table_pb2.WatchLobbyRequest, context: _Context
     ) -> AsyncIterator[table_pb2.WatchLobbyResponse]:
-        async for lines in self._lobby.watch():
+        async for lines in self._lobby.watch(own=is_forwarded(context)):
             yield table_pb2.WatchLobbyResponse(tables=lines, server_time=timestamp(now_us()))
 
     async def Watch(  # noqa: N802
         self, request: table_pb2.WatchRequest, context: _Context
-    ) -> AsyncIterator[table_pb2.WatchResponse]:
-        stream = Stream(self._node, caller())
+    ) -> AsyncIterator[table_pb2.WatchResponse | bytes]:
+        stream = Stream(self._routes, caller(), is_forwarded(context), plays=False)
         try:
             await stream.watch(request.table_id, request.after_version)
             async for response in stream.updates():
-                yield table_pb2.WatchResponse(update=response.update)
+                if isinstance(response, bytes):
+                    yield response
+                elif response.HasField("update"):
+                    yield table_pb2.WatchResponse(update=response.update)
+                else:
+                    refusal = response.refusal
+                    raise CroupierError(refusal.reason, refusal.message, refusal.field)
         finally:
             stream.close()
 
@@ -113,8 +121,8 @@ class Table:
 
     async def Play(  # noqa: N802
         self, request_iterator: AsyncIterator[table_pb2.PlayRequest], context: _Context
-    ) -> AsyncIterator[table_pb2.PlayResponse]:
-        stream = Stream(self._node, caller())
+    ) -> AsyncIterator[table_pb2.PlayResponse | bytes]:
+        stream = Stream(self._routes, caller(), is_forwarded(context), plays=True)
         try:
             stream.read(request_iterator)
             async for response in stream.updates():

@@ -8,8 +8,12 @@ from typing import Any
 
 import grpc
 
+from shared.errors import CroupierError
+from shared.rpc.errors import to_status
+
 Passing = Callable[[str, Callable[[], Awaitable[bytes]]], Awaitable[bytes]]
-"""Gets the name of the method and a way to pass the call on; raises `LostError` to lose it."""
+"""Gets the name of the method and a way to pass the call on; raises `LostError` to lose it,
+`CroupierError` to refuse it."""
 
 
 class LostError(Exception):
@@ -52,6 +56,10 @@ class Gate(grpc.GenericRpcHandler):
             return await self.passing(method.rpartition("/")[2], pass_on)
         except LostError:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "gone")
+        except CroupierError as refusal:
+            status = to_status(refusal, "")
+            metadata = tuple(status.trailing_metadata or ())
+            await context.abort(status.code, status.details, metadata)
         except grpc.aio.AioRpcError as error:
             await context.abort(error.code(), error.details(), tuple(error.trailing_metadata()))
         raise AssertionError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import subprocess
 import sys
 from base64 import b64encode
@@ -101,6 +102,16 @@ class Process:
         self.process = Program(self.service, argv, self.log, env).start()
         await eventually(lambda: serves(self.address), within_s=60)
 
+    def pause(self) -> None:
+        """SIGSTOP: to everybody else it is as if it were dead."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """SIGCONT."""
+        assert self.process is not None
+        self.process.send_signal(signal.SIGCONT)
+
     def kill(self) -> None:
         """kill -9, and waits for the end."""
         if self.process is not None:
@@ -111,6 +122,7 @@ class Process:
     async def stop(self) -> None:
         """SIGTERM, and waits for the end; fails if that was no clean one."""
         if self.process is not None:
+            self.go_on()
             self.process.terminate()
             assert await asyncio.to_thread(self.process.wait, 30) == 0
             self.process = None
