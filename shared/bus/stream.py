@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from datetime import datetime
 
 from nats.aio.client import Client
@@ -34,7 +33,11 @@ class _Connection(Client):
     must not fail for it."""
 
     async def close(self) -> None:
-        with contextlib.suppress(OSError):
+        try:
+            await super().close()
+        except OSError:
+            # It stopped half way, with its subscriptions open, and thinks itself closed.
+            self._status = Client.DISCONNECTED
             await super().close()
 
 
