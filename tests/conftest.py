@@ -111,4 +111,12 @@ async def no_unhandled_loop_exceptions() -> AsyncIterator[None]:
     # A task's lost exception is only told when the task is collected.
     gc.collect(1)
     loop.set_exception_handler(None)
+    unhandled = [context for context in unhandled if not _is_for_a_loop_that_is_gone(context)]
     assert not unhandled, f"unhandled in the event loop: {unhandled}"
+
+
+def _is_for_a_loop_that_is_gone(context: dict[str, Any]) -> bool:
+    """gRPC has one poller for all loops of a process: what comes for a loop that an earlier test
+    has closed it cannot deliver, and complains of it in whichever loop runs now."""
+    of_grpc = "PollerCompletionQueue" in repr(context.get("handle"))
+    return of_grpc and str(context.get("exception")) == "Event loop is closed"

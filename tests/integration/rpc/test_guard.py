@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from io import StringIO
 from typing import Any
 from uuid import UUID, uuid4
@@ -47,19 +47,19 @@ async def test_a_token_gets_through_and_names_the_caller(
 @pytest.mark.parametrize(
     ("metadata", "reason"),
     [
-        ((), "UNAUTHENTICATED"),
-        ((("authorization", "Basic YW5uOmFubg=="),), "UNAUTHENTICATED"),
-        ((("authorization", "Bearer nonsense"),), "UNAUTHENTICATED"),
-        (bearer(Role.PLAYER, ttl_s=-1), "TOKEN_EXPIRED"),
-        (bearer(Role.DEALER), "ROLE_NOT_ALLOWED"),
+        (lambda: (), "UNAUTHENTICATED"),
+        (lambda: (("authorization", "Basic YW5uOmFubg=="),), "UNAUTHENTICATED"),
+        (lambda: (("authorization", "Bearer nonsense"),), "UNAUTHENTICATED"),
+        (lambda: bearer(Role.PLAYER, ttl_s=-1), "TOKEN_EXPIRED"),
+        (lambda: bearer(Role.DEALER), "ROLE_NOT_ALLOWED"),
     ],
     ids=["none", "another scheme", "nonsense", "expired", "role"],
 )
 async def test_without_a_good_token_nothing_is_reached(
-    served: Served, behaviour: Behaviour, metadata: tuple[tuple[str, str], ...], reason: str
+    served: Served, behaviour: Behaviour, metadata: Callable[[], Any], reason: str
 ) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as refused:
-        await served.wallet.GetAccount(ASK, metadata=metadata)
+        await served.wallet.GetAccount(ASK, metadata=metadata())
     assert reason_of(refused.value) == reason
     assert refused.value.code() is STATUS[reason]
     assert behaviour.callers == []
