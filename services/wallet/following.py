@@ -59,14 +59,15 @@ async def apply(connection: Connection, events: Sequence[RecordedEvent]) -> froz
     told: dict[str, list[NewEvent]] = {}
     for event, instruction in zip(ours, instructions, strict=True):
         if event.id not in books.answered:
-            answer = _answer(books, event, instruction)
-            told.setdefault(wallet_stream(table_of(event)), []).extend(answer)
+            told.setdefault(wallet_stream(table_of(event)), []).extend(
+                answers(books, event, instruction)
+            )
             _decided.labels(event.type).inc()
     await post(connection, books)
     return await tell(connection, books, told)
 
 
-def _answer(books: Books, event: RecordedEvent, instruction: Instruction) -> list[NewEvent]:
+def answers(books: Books, event: RecordedEvent, instruction: Instruction) -> list[NewEvent]:
     """Decides one event and says so; `books` goes on with what was decided."""
     decision = decide(books.accounts, books.tables, event.id, instruction)
     if isinstance(decision, Table):

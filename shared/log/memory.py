@@ -63,27 +63,32 @@ class MemoryLog:
 
     async def append(self, appends: Sequence[Append]) -> list[Appended]:
         """See `EventLog.append`."""
+        # Whoever waits for a log must be ready for others to run meanwhile.
+        await asyncio.sleep(0)
+        return self.append_now(appends)
+
+    def append_now(self, appends: Sequence[Append]) -> list[Appended]:
+        """The same in one step with whatever else the caller does: what `append_on` is to the log
+        in Postgres."""
         check_streams_once(appends)
         for append in appends:
             if category_of(append.stream) not in self._names:
                 raise ValueError(f"no partition for stream {append.stream}")
-        # Whoever waits for a log must be ready for others to run meanwhile.
-        await asyncio.sleep(0)
         answers = [self._append(append) for append in appends]
         moved = frozenset(each.partition for each in answers if each.outcome is Outcome.OK)
         if moved and self._on_committed is not None:
             self._on_committed(moved)
         return answers
 
-    def _append(self, append: Append) -> Appended:
+    def answer_of(self, append: Append) -> Appended | None:
+        """What this append would be answered without being written; None: it would go in."""
         known = self._appends.get(append.id)
         if known is not None:
             return replace(known, outcome=Outcome.SAME)
         stream = self._streams.get(append.stream, [])
         command = append.command
         if command is not None:
-            key = (append.stream, command.caller, command.command_id)
-            record = self._commands.get(key)
+            record = self._commands.get((append.stream, command.caller, command.command_id))
             if record is not None:
                 first = stream[record.first_version - 1]
                 return Appended(
@@ -97,10 +102,17 @@ class MemoryLog:
         if len(stream) != append.expected_version:
             partition = stream[0].partition if stream else ""
             return Appended(Outcome.CONFLICT, partition, 0, 0, len(stream), None)
+        return None
+
+    def _append(self, append: Append) -> Appended:
+        known = self.answer_of(append)
+        if known is not None:
+            return known
         answer = self._write(append)
         self._appends[append.id] = answer
+        command = append.command
         if command is not None:
-            self._commands[key] = CommandRecord(
+            self._commands[append.stream, command.caller, command.command_id] = CommandRecord(
                 command.body_hash, answer.first_version, answer.last_version
             )
         return answer
