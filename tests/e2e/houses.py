@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from deploy.folder import HouseFolder
+from deploy.programs import DATABASE, Programs
 from tests.polling import eventually
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +102,13 @@ class HouseOnDisk:
             return bool(process["restarts"] > restarts_before and process["state"] == "up")
 
         await eventually(back, within_s=OPEN_TIMEOUT_S)
+
+
+def database_of(house: HouseOnDisk) -> str:
+    """A superuser's DSN of an open house's database."""
+    folder = HouseFolder(house.file.parent)
+    servers = Programs(folder, folder.keys.load(), folder.read()["ports"])
+    return servers.postgres.dsn(DATABASE)
 
 
 def _end_of(process: subprocess.Popen[str]) -> Answer:

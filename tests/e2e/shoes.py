@@ -10,11 +10,10 @@ from typing import Any
 import asyncpg
 
 from deploy.folder import HouseFolder
-from deploy.programs import DATABASE, Programs
 from shared.events import decode
 from shared.proofs.sealed_shoe import SealedShoe
 from shared.sealing import Keyring, Sealed
-from tests.e2e.houses import HouseOnDisk
+from tests.e2e.houses import HouseOnDisk, database_of
 from tests.e2e.sightings import SECRET_BYTES
 
 NEVER_S = float("inf")
@@ -51,10 +50,8 @@ class Shoe:
 async def all_shoes(house: HouseOnDisk) -> list[Shoe]:
     """Every shoe of the house, derived from its seeds: those at rest are opened with shuffle's own
     key, which this test takes from the house's folder."""
-    folder = HouseFolder(house.file.parent)
-    keys = folder.keys.load()
-    postgres = Programs(folder, keys, folder.read()["ports"]).postgres
-    connection = await asyncpg.connect(postgres.dsn(DATABASE))
+    keys = HouseFolder(house.file.parent).keys.load()
+    connection = await asyncpg.connect(database_of(house))
     try:
         rows = await connection.fetch(
             "SELECT stream, type, payload, recorded_at FROM log.events"

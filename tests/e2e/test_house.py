@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import stat
 import urllib.request
 
+import asyncpg
 import grpc
 import pytest
 from croupier.wallet.v1 import wallet_pb2, wallet_pb2_grpc
@@ -14,7 +16,7 @@ from croupier.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 from shared.rpc import tokens
 from shared.rpc.access import Role
 from shared.rpc.channel import call_metadata, connect
-from tests.e2e.houses import OPEN_TIMEOUT_S, PROCESSES, HouseOnDisk, alive
+from tests.e2e.houses import OPEN_TIMEOUT_S, PROCESSES, HouseOnDisk, alive, database_of
 from tests.polling import eventually
 
 
@@ -159,3 +161,34 @@ async def test_ctrl_c_while_the_house_opens_closes_what_is_open(house: HouseOnDi
     answer = await house.end_of(supervisor)
     assert answer.status == 0, answer
     assert not [pid for pid in pids if alive(pid)]
+
+
+async def park(house: HouseOnDisk) -> None:
+    """Has the wallet put an event aside that it can apply very well."""
+    connection = await asyncpg.connect(database_of(house))
+    try:
+        await connection.execute(
+            "INSERT INTO wallet.parked_events"
+            " (consumer, stream, version, partition, position, type, error)"
+            " VALUES ('wallet', 'table/none', 1, 'table.0', 1, 'TableOpened', 'a trial')"
+        )
+    finally:
+        await connection.close()
+
+
+async def test_what_is_parked_is_shown_and_tried_again(open_house: HouseOnDisk) -> None:
+    assert (await open_house.run("parked", "list")).out == "nothing is parked\n"
+    assert (await open_house.run("parked", "retry", "table/none")).status == 1
+
+    await park(open_house)
+    (parked,) = json.loads((await open_house.run("parked", "list", "--json")).out)
+    assert (parked["stream"], parked["error"]) == ("table/none", "a trial")
+    assert "a trial" in (await open_house.run("parked", "list")).out
+
+    assert (await open_house.run("parked", "retry", "table/none")).status == 0
+
+
+async def test_parked_events_of_no_house_are_asked_for_in_vain(house: HouseOnDisk) -> None:
+    asked = await house.run("parked", "list")
+    assert asked.status == 1
+    assert "no house is open here" in asked.err

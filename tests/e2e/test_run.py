@@ -6,17 +6,13 @@ import signal
 
 import asyncpg
 
-from deploy.folder import HouseFolder
-from deploy.programs import DATABASE, Programs
-from tests.e2e.houses import OPEN_TIMEOUT_S, HouseOnDisk
+from tests.e2e.houses import OPEN_TIMEOUT_S, HouseOnDisk, database_of
 from tests.polling import eventually
 
 
 async def alter_a_stake(house: HouseOnDisk) -> None:
     """What only a superuser can do: changes a bet in the log, triggers or not."""
-    folder = HouseFolder(house.file.parent)
-    postgres = Programs(folder, folder.keys.load(), folder.read()["ports"]).postgres
-    connection = await asyncpg.connect(postgres.dsn(DATABASE))
+    connection = await asyncpg.connect(database_of(house))
     try:
         await connection.execute("ALTER TABLE log.events DISABLE TRIGGER ALL")
         changed = await connection.execute(
