@@ -9,8 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
-from typing import Annotated, TypeVar
+from collections.abc import Awaitable, Callable, Collection, Mapping
+from typing import Annotated, Any, TypeVar
 
 import typer
 import uvloop
@@ -18,8 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from deploy.errors import HouseError
-from deploy.folder import HouseFolder
+from deploy.folder import HouseFolder, address, metrics_of, processes_of, service_of
 from deploy.house import keep_open
+from deploy.joining import join_house
 from deploy.program import end_of
 from deploy.programs import end_orphans, serves
 from deploy.serve import serve as serve_here
@@ -32,6 +33,7 @@ T = TypeVar("T")
 commands = typer.Typer(no_args_is_help=True)
 _out = Console()
 
+MOST_TABLE_NODES = 16
 _DETACHED_TIMEOUT_S = 120.0
 _DOWN_TIMEOUT_S = 120.0
 _POLL_S = 0.1
@@ -43,11 +45,14 @@ def up(
     detach: Annotated[
         bool, typer.Option("--detach", help="Come back when the house is open; `down` closes it.")
     ] = False,
+    table_nodes: Annotated[
+        int, typer.Option(min=1, max=MOST_TABLE_NODES, help="So many nodes share the tables.")
+    ] = 1,
 ) -> None:
     """Open the house here: Postgres, NATS and the five services, kept running until Ctrl-C."""
     folder = folder_of(context)
     if detach:
-        _open_detached(folder)
+        _open_detached(folder, table_nodes)
         return
     logs.set_up("info", service="house")
 
@@ -55,7 +60,7 @@ def up(
         _show_open(folder)
         await stopping.wait()
 
-    in_open_house(folder, stay)
+    in_open_house(folder, stay, table_nodes)
 
 
 @commands.command()
@@ -128,19 +133,32 @@ def run(
 
 @commands.command()
 def serve(
+    context: typer.Context,
     service: Annotated[str, typer.Argument(help=f"One of {', '.join(SERVICES)}.")],
+    node: Annotated[
+        str,
+        typer.Option(help="Table only: joins the house that is open here, as one more table node."),
+    ] = "",
 ) -> None:
     """Run one service in this process, with settings from the environment (docs/operations.md)."""
     if service not in SERVICES:
         raise typer.BadParameter(f"one of {', '.join(SERVICES)}", param_hint="service")
+    if node and service != "table":
+        raise typer.BadParameter("only table nodes join a house", param_hint="--node")
+    if node:
+        raise typer.Exit(join_house(folder_of(context), node))
     raise typer.Exit(serve_here(service))
 
 
-def in_open_house(folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitable[T]]) -> T | None:
+def in_open_house(
+    folder: HouseFolder, visit: Callable[[asyncio.Event], Awaitable[T]], table_nodes: int = 1
+) -> T | None:
     """Opens the house, awaits `visit(stopping)`, closes it. Gives None if it was told to stop
     before it was open. Raises `HouseError`, `MigrationError`."""
     return uvloop.run(
-        _with_signals(lambda stopping: keep_open(folder, stopping, lambda: visit(stopping)))
+        _with_signals(
+            lambda stopping: keep_open(folder, table_nodes, stopping, lambda: visit(stopping))
+        )
     )
 
 
@@ -153,7 +171,7 @@ async def _with_signals(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
     return await work(stopping)
 
 
-def _open_detached(folder: HouseFolder) -> None:
+def _open_detached(folder: HouseFolder, table_nodes: int) -> None:
     if folder.is_held():
         _out.print("the house is open already")
         return
@@ -161,7 +179,10 @@ def _open_detached(folder: HouseFolder) -> None:
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("ab") as out:
         house = subprocess.Popen(
-            (sys.executable, "-m", "deploy.main", "--house", str(folder.file), "up"),
+            (
+                *(sys.executable, "-m", "deploy.main", "--house", str(folder.file)),
+                *("up", "--table-nodes", str(table_nodes)),
+            ),
             stdin=subprocess.DEVNULL,
             stdout=out,
             stderr=subprocess.STDOUT,
@@ -178,8 +199,13 @@ def _open_detached(folder: HouseFolder) -> None:
 def _all_up(folder: HouseFolder, pid: int) -> bool:
     told = folder.read()
     states = [process["state"] for process in told.get("processes", {}).values()]
-    everybody = len(states) == len(SERVICES) + 2
-    return told.get("pid") == pid and everybody and set(states) == {"up"}
+    return told.get("pid") == pid and _are_all(told, states) and set(states) == {"up"}
+
+
+def _are_all(told: Mapping[str, Any], processes: Collection[object]) -> bool:
+    """Whether there are as many processes as the house has."""
+    nodes = sum(service_of(name) == "table" for name in told["ports"]) // 2
+    return len(processes) == len(processes_of(nodes))
 
 
 def _show_open(folder: HouseFolder) -> None:
@@ -192,18 +218,17 @@ async def _status(folder: HouseFolder) -> dict[str, object]:
     is_open = folder.is_held()
     processes = dict(told.get("processes", {})) if is_open else {}
     for name, process in processes.items():
-        if name in SERVICES:
-            process["address"] = told["addresses"][name][0]
-            process["metrics"] = told["metrics"][name][0]
-            process["serves"] = await serves(process["address"])
-        else:
-            process["address"] = f"127.0.0.1:{told['ports'][name]}"
+        process["address"] = address(told["ports"][name])
+        if service_of(name) is None:
             process["serves"] = process["state"] == "up"
+        else:
+            process["metrics"] = address(told["ports"][metrics_of(name)])
+            process["serves"] = await serves(process["address"])
     return {
         "open": is_open,
         "pid": told.get("pid") if is_open else None,
         "serves": is_open
-        and len(processes) == len(SERVICES) + 2
+        and _are_all(told, processes)
         and all(process["serves"] for process in processes.values()),
         "processes": processes,
     }

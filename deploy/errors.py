@@ -21,3 +21,7 @@ class StartFailedError(HouseError):
 
 class NoDatabaseError(HouseError):
     """No database was named, and no house is open here."""
+
+
+class CannotJoinError(HouseError):
+    """A table node cannot be added to this house."""

@@ -11,20 +11,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict
 
+import psutil
+
 from deploy.errors import HouseIsRunningError, OtherFormatError
 from deploy.keys import KeyFolder
 from deploy.program import free_port, port_is_free
-from shared.ops.settings import SERVICES
+from shared.ops.settings import SERVICES, ServiceName
 
 FORMAT = 1
 _HOUSE_FILE = Path(".croupier") / "house.json"
-# Each of the five services listens for gRPC and for metrics.
-_PORT_NAMES = (
-    "postgres",
-    "nats",
-    *SERVICES,
-    *(f"{service}-metrics" for service in SERVICES),
-)
+_METRICS = "-metrics"
+
+
+def processes_of(table_nodes: int) -> tuple[str, ...]:
+    """The processes of a house with so many table nodes, in the order in which they are started:
+    each service once, but for `table`, `table-2`, …"""
+    more = (f"table-{number}" for number in range(2, table_nodes + 1))
+    return ("postgres", "nats", *SERVICES, *more)
+
+
+def service_of(process: str) -> ServiceName | None:
+    """The service that a process runs; None for Postgres and NATS."""
+    return next((each for each in SERVICES if each == process.partition("-")[0]), None)
+
+
+def metrics_of(process: str) -> str:
+    """The name of the port on which a service's process answers for its metrics."""
+    return process + _METRICS
 
 
 class ProcessState(TypedDict):
@@ -34,6 +47,14 @@ class ProcessState(TypedDict):
     state: str
     restarts: int
     since: str
+
+
+class Joined(TypedDict):
+    """A table node that another command runs in this house (`croupier serve table --node NODE`)."""
+
+    pid: int
+    address: str
+    metrics: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +119,27 @@ class HouseFolder:
 
     def write(self, ports: Mapping[str, int], processes: Mapping[str, ProcessState]) -> None:
         """Tells where the house is and how it does. Without processes it is closed."""
+        with self._one_writes():
+            self._write(ports, processes, os.getpid() if processes else None)
+
+    def _write(
+        self, ports: Mapping[str, int], processes: Mapping[str, ProcessState], pid: int | None
+    ) -> None:
+        addresses: dict[str, list[str]] = {service: [] for service in SERVICES}
+        metrics: dict[str, list[str]] = {service: [] for service in SERVICES}
+        for name, port in ports.items():
+            service = service_of(name)
+            if service is not None:
+                told = metrics if name.endswith(_METRICS) else addresses
+                told[service].append(address(port))
+        for node in self._joined():
+            addresses["table"].append(node["address"])
+            metrics["table"].append(node["metrics"])
         content = {
             "format": FORMAT,
-            "pid": os.getpid() if processes else None,
-            "addresses": {name: [address(ports[name])] for name in SERVICES},
-            "metrics": {name: [address(ports[f"{name}-metrics"])] for name in SERVICES},
+            "pid": pid,
+            "addresses": addresses,
+            "metrics": metrics,
             "token_key_file": str(self.keys.token_key.relative_to(self.path)),
             "ports": dict(ports),
             "processes": dict(processes),
@@ -111,13 +148,53 @@ class HouseFolder:
         fresh.write_text(json.dumps(content, indent=2))
         fresh.replace(self.file)
 
-    def choose_ports(self) -> dict[str, int]:
-        """The ports of the last start as far as they are free, else others."""
+    @contextmanager
+    def _one_writes(self) -> Iterator[None]:
+        """The supervisor and nodes that join write one after the other."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        with (self.path / "writing").open("a") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    @contextmanager
+    def joined(self, node: str, where: Joined) -> Iterator[None]:
+        """Names a node of this process to clients, as long as it is here."""
+        file = self._nodes / f"{node}.json"
+        self._nodes.mkdir(exist_ok=True)
+        file.write_text(json.dumps(where))
+        self._tell_again()
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)
+            self._tell_again()
+
+    @property
+    def _nodes(self) -> Path:
+        return self.path / "nodes"
+
+    def _tell_again(self) -> None:
+        with self._one_writes():
+            told = self.read()
+            self._write(told["ports"], told["processes"], told["pid"])
+
+    def _joined(self) -> list[Joined]:
+        files = sorted(self._nodes.glob("*.json"))
+        nodes: list[Joined] = [json.loads(file.read_text()) for file in files]
+        return [node for node in nodes if psutil.pid_exists(node["pid"])]
+
+    def choose_ports(self, table_nodes: int = 1) -> dict[str, int]:
+        """A port for each process, and one for the metrics of each service's; those of the last
+        start as far as they are free, else others."""
         before: Mapping[str, int] = self.read().get("ports", {})
-        ports = {name: port for name, port in before.items() if port_is_free(port)}
-        for name in _PORT_NAMES:
-            if name not in ports:
-                ports[name] = free_port(frozenset(ports.values()))
+        processes = processes_of(table_nodes)
+        metrics = [metrics_of(name) for name in processes if service_of(name) is not None]
+        ports: dict[str, int] = {}
+        for name in (*processes, *metrics):
+            port = before.get(name)
+            if port is None or not port_is_free(port):
+                port = free_port(frozenset((*before.values(), *ports.values())))
+            ports[name] = port
         return ports
 
 

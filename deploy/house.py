@@ -12,11 +12,10 @@ from typing import TypeVar
 import asyncpg
 import structlog
 
-from deploy.folder import HouseFolder
+from deploy.folder import HouseFolder, processes_of, service_of
 from deploy.keeper import Keeper
 from deploy.migrate import bring_up_to_date
 from deploy.programs import DATABASE, Programs, end_orphans
-from shared.ops.settings import SERVICES
 
 _LOG_LIMIT_BYTES = 64 * 1024 * 1024
 _LOG_CHECK_S = 10.0
@@ -29,10 +28,11 @@ _log = structlog.get_logger()
 class House:
     """A house in a folder that its maker holds (`HouseFolder.held`)."""
 
-    def __init__(self, folder: HouseFolder) -> None:
+    def __init__(self, folder: HouseFolder, table_nodes: int = 1) -> None:
         end_orphans(folder)
         self._folder = folder
-        self._ports = folder.choose_ports()
+        self._processes = processes_of(table_nodes)
+        self._ports = folder.choose_ports(table_nodes)
         self._keys = folder.keys.load()
         self._programs = Programs(folder, self._keys, self._ports)
         self._keepers: dict[str, Keeper] = {}
@@ -48,8 +48,12 @@ class House:
         await self._migrate()
         try:
             async with asyncio.TaskGroup() as group:
-                for name in SERVICES:
-                    program, ready = self._programs.service(name), self._programs.ready(name)
+                for name in self._processes:
+                    service = service_of(name)
+                    if service is None:
+                        continue
+                    program = self._programs.service(name, service)
+                    ready = self._programs.ready(name)
                     keeper = Keeper(program, _nothing_to_prepare, ready, self._tell)
                     group.create_task(self._start(keeper))
         except ExceptionGroup as failures:
@@ -57,13 +61,19 @@ class House:
         self._trimming = asyncio.create_task(self._trim_logs(), name="trim-logs")
 
     async def close(self) -> None:
-        """Ends everything in the reverse order: who asks stops before who answers."""
+        """Ends everything in the reverse order: who asks stops before who answers. Table nodes stop
+        together, so that none waits to hand its tables to another."""
         if self._trimming is not None:
             self._trimming.cancel()
-        for keeper in reversed(list(self._keepers.values())):
-            await keeper.stop()
-            _log.info("process_stopped", process=keeper.program.name)
+        tables = [name for name in self._keepers if service_of(name) == "table"]
+        await asyncio.gather(*(self._stop(name) for name in tables))
+        for name in reversed([name for name in self._keepers if name not in tables]):
+            await self._stop(name)
         self._folder.write(self._ports, {})
+
+    async def _stop(self, name: str) -> None:
+        await self._keepers[name].stop()
+        _log.info("process_stopped", process=name)
 
     async def _start(self, keeper: Keeper) -> None:
         self._keepers[keeper.program.name] = keeper
@@ -109,15 +119,19 @@ def _nothing_to_prepare() -> None:
 
 
 async def keep_open(
-    folder: HouseFolder, stopping: asyncio.Event, visit: Callable[[], Awaitable[T]]
+    folder: HouseFolder,
+    table_nodes: int,
+    stopping: asyncio.Event,
+    visit: Callable[[], Awaitable[T]],
 ) -> T | None:
-    """Opens the house in `folder`, awaits `visit()`, closes the house, whatever happens.
+    """Opens the house in `folder` with so many table nodes, awaits `visit()`, closes the house,
+    whatever happens.
 
     `stopping` cuts the opening short; `visit` looks at it by itself. Returns what `visit` gave, or
     None if it did not come to it. Raises `HouseIsRunningError`, `StartFailedError`.
     """
     with folder.held():
-        house = House(folder)
+        house = House(folder, table_nodes)
         opening = asyncio.create_task(house.open())
         told = asyncio.create_task(stopping.wait())
         try:

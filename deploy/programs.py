@@ -13,10 +13,10 @@ from grpc_health.v1 import health_pb2
 
 from deploy.embedded_nats import EmbeddedNats
 from deploy.embedded_postgres import EmbeddedPostgres
-from deploy.folder import HouseFolder, address
+from deploy.folder import HouseFolder, address, metrics_of, service_of
 from deploy.keys import Keys, write_privately
 from deploy.program import Program, end_orphan
-from shared.ops.settings import SERVICES, ServiceName
+from shared.ops.settings import ServiceName
 from shared.rpc import tokens
 from shared.rpc.access import Role
 
@@ -45,28 +45,28 @@ class Programs:
             (self.nats.program(self._folder.log("nats")), self.nats),
         ]
 
-    def service(self, name: ServiceName) -> Program:
-        """The process of one service. Its secrets are written to files that only it is pointed
-        to."""
+    def service(self, name: str, service: ServiceName) -> Program:
+        """The process `name`, which runs a service. Its secrets are written to files that only it
+        is pointed to."""
         secrets = self._folder.secrets(name)
         secrets.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for field, value in self._secrets(name).items():
+        for field, value in self._secrets(service).items():
             write_privately(secrets / f"croupier_{field}", value)
         return Program(
             name=name,
-            argv=(sys.executable, "-m", "deploy.serve", name),
+            argv=(sys.executable, "-m", "deploy.serve", service),
             log=self._folder.log(name),
             env={
                 "CROUPIER_SECRETS_DIR": str(secrets),
-                "CROUPIER_NODE": f"{name}-1",
+                "CROUPIER_NODE": f"{name}-1" if name == service else name,
                 "CROUPIER_LISTEN": address(self._ports[name]),
-                "CROUPIER_METRICS_LISTEN": address(self._ports[f"{name}-metrics"]),
+                "CROUPIER_METRICS_LISTEN": address(self._ports[metrics_of(name)]),
                 "CROUPIER_SHUFFLE_ADDRESS": address(self._ports["shuffle"]),
             },
         )
 
-    def ready(self, name: ServiceName) -> Callable[[float], Awaitable[None]]:
-        """Waits until the service's health check says that it serves."""
+    def ready(self, name: str) -> Callable[[float], Awaitable[None]]:
+        """Waits until the health check of the process `name` says that it serves."""
 
         async def ready(timeout_s: float) -> None:
             async with asyncio.timeout(timeout_s):
@@ -115,6 +115,7 @@ def end_orphans(folder: HouseFolder) -> None:
     """Ends processes that an earlier supervisor, killed itself, left running in `folder`."""
     for name, state in folder.read().get("processes", {}).items():
         if state["pid"] is not None:
-            marks = ("deploy.serve", name) if name in SERVICES else (str(folder.path / name),)
+            service = service_of(name)
+            marks = ("deploy.serve", service) if service else (str(folder.path / name),)
             number = signal.SIGINT if name == "postgres" else signal.SIGTERM
             end_orphan(state["pid"], marks, number)

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import stat
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from deploy.errors import HouseIsRunningError, OtherFormatError
-from deploy.folder import HouseFolder, ProcessState, house_folder
+from deploy.folder import (
+    HouseFolder,
+    Joined,
+    ProcessState,
+    house_folder,
+    processes_of,
+    service_of,
+)
 from deploy.keys import KeyFolder
 from shared.rpc import tokens
 from shared.rpc.access import Role
@@ -69,6 +78,42 @@ def test_the_house_file_tells_clients_where_to_go(folder: HouseFolder) -> None:
     assert told["pid"] is not None
     folder.write(ports, {})
     assert folder.read()["pid"] is None
+
+
+def test_every_table_node_has_its_address(folder: HouseFolder) -> None:
+    with folder.held():
+        ports = folder.choose_ports(table_nodes=3)
+        folder.write(ports, {"table": UP})
+        assert len(set(ports.values())) == len(ports) == 16
+        nodes = [f"127.0.0.1:{ports[name]}" for name in ("table", "table-2", "table-3")]
+        assert folder.read()["addresses"]["table"] == nodes
+        # A node that another command runs, for as long as it runs.
+        mine = Joined(pid=os.getpid(), address="127.0.0.1:9", metrics="127.0.0.1:10")
+        with folder.joined("guest", mine):
+            folder.write(ports, {"table": UP, "table-2": UP})
+            told = folder.read()
+            assert told["addresses"]["table"] == [*nodes, "127.0.0.1:9"]
+            assert told["metrics"]["table"][-1] == "127.0.0.1:10"
+        told = folder.read()
+        assert told["addresses"]["table"] == nodes
+        assert set(told["processes"]) == {"table", "table-2"}
+
+
+def test_a_joined_node_that_was_killed_is_not_told_of(folder: HouseFolder) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    ports = folder.choose_ports()
+    folder.write(ports, {})
+    gone = Joined(pid=ended.pid, address="127.0.0.1:9", metrics="127.0.0.1:10")
+    with folder.joined("guest", gone):
+        assert folder.read()["addresses"]["table"] == [f"127.0.0.1:{ports['table']}"]
+
+
+def test_processes_run_the_service_that_their_name_begins_with() -> None:
+    processes = processes_of(2)
+    services = [service_of(name) for name in processes]
+    assert services == [None, None, "shuffle", "wallet", "audit", "relay", "table", "table"]
+    assert processes[-2:] == ("table", "table-2")
 
 
 def test_a_house_file_of_another_format_is_not_guessed_at(folder: HouseFolder) -> None:
