@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NoReturn
+from typing import NamedTuple, NoReturn
 
 from shared.cards import DECK
 from shared.errors import RuleError, SettingError
@@ -63,8 +63,10 @@ class Settings:
     decks: int
 
 
-@dataclass(frozen=True, slots=True)
-class Share:
+# What a coup makes many of are named tuples: a frozen dataclass takes three times as long to make.
+
+
+class Share(NamedTuple):
     """A bettor's part of a box: his first stake, all he has staked, and whether he fights on."""
 
     player: str
@@ -73,8 +75,7 @@ class Share:
     fights: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Fighter:
+class Fighter(NamedTuple):
     """A box in the coup, its shares in the order of the bets; `price` of its owner's fight.
 
     `word` is its decision of this round: none yet, `fight`, `fought` once the further bettors'
@@ -91,14 +92,13 @@ class Fighter:
     live: bool = True
 
     def decided(self, word: str, shares: tuple[Share, ...], live: bool = True) -> Fighter:
-        """The box after a decision. (Written out: `replace` would take most of a coup's time.)"""
+        """The box after a decision."""
         return Fighter(
             self.number, self.owner, self.price, shares, self.cards, word, self.won_on, live
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Hand:
+class Hand(NamedTuple):
     """A coup: all its cards lie face up. `chips` are those that can still be staked, of the players
     who can run out of them. `deciding`: the boxes that lost the comparison have the word."""
 
@@ -140,15 +140,18 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
 def start(settings: Settings, setup: Setup) -> Hand:
     """The coup as betting closes; raises what `check_bets` raises."""
     check_bets(settings, setup)
-    staked = boxes.first_stakes(setup)
+    staked = boxes.first_stakes(setup) if setup.stacks else {}
     return Hand(
         setup,
-        tuple(_fighter(box) for box in setup.boxes),
+        tuple([_fighter(box) for box in setup.boxes]),
         {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()},
     )
 
 
 def _fighter(box: Box) -> Fighter:
+    if len(box.bets) == 1:
+        ((player, _, first),) = box.bets
+        return Fighter(box.number, player, first, (Share(player, first, first),))
     firsts = {player: boxes.stake_of(box, player, WAGERS) for player in boxes.bettors(box)}
     shares = tuple(Share(player, first, first) for player, first in firsts.items())
     return Fighter(box.number, box.owner, firsts[box.owner], shares)
@@ -157,18 +160,14 @@ def _fighter(box: Box) -> Fighter:
 def next_step(hand: Hand) -> Step:
     """A card to every live box and the dealer, then the losers' decisions, round by round."""
     if hand.deciding:
-        due = tuple(
-            _due(
-                fighter.number,
-                fighter.owner,
-                fighter.price,
-                _has(hand.chips, fighter.owner, fighter.price),
-            )
-            for fighter in hand.fighters
-            if fighter.live and not fighter.word
-        )
-        return Decisions("fight", due, together=True)  # BTL-05
-    live = tuple(fighter.number for fighter in hand.fighters if fighter.live)
+        chips = hand.chips
+        due = [
+            _due(number, owner, price, chips.get(owner, price) >= price)
+            for number, owner, price, _, _, word, _, live in hand.fighters
+            if live and not word
+        ]
+        return Decisions("fight", tuple(due), together=True)  # BTL-05
+    live = tuple([fighter.number for fighter in hand.fighters if fighter.live])
     return _round(live) if live else _settle(hand)
 
 
@@ -194,25 +193,20 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     dealers = _ranks(dealer)
     ace = dealers[0] == _ACE  # in this round: the coup does not outlive one (BTL-04)
     last = ace or len(dealer) == _MOST_CARDS  # BTL-07
-    chips = hand.chips
+    chips, deciding = hand.chips, False
     fighters = list(hand.fighters)
     positions = [at for at, fighter in enumerate(fighters) if fighter.live]
     for at, cell in zip(reversed(positions), reversed(cells[:-1]), strict=True):  # BTL-02
         fighter = fighters[at]
         cards = (*fighter.cards, cell)
-        won = not ace and beats(_ranks(cards), dealers)
-        if won:
-            chips = _paid(chips, fighter.shares, len(cards))
+        won_on = len(cards) if not ace and beats(_ranks(cards), dealers) else 0
+        live = not won_on and not last
+        if won_on and chips:
+            chips = _paid(chips, fighter.shares, won_on)
+        deciding = deciding or live
         fighters[at] = Fighter(
-            fighter.number,
-            fighter.owner,
-            fighter.price,
-            fighter.shares,
-            cards,
-            won_on=len(cards) if won else 0,
-            live=not won and not last,
+            fighter.number, fighter.owner, fighter.price, fighter.shares, cards, "", won_on, live
         )
-    deciding = any(fighter.live for fighter in fighters)
     return Hand(hand.setup, tuple(fighters), chips, dealer, deciding)
 
 
@@ -232,15 +226,17 @@ def _rank(cell: Cell) -> int:
 
 
 def _ranks(cells: tuple[Cell, ...]) -> list[int]:
+    if len(cells) == 1:
+        return [_rank(cells[0])]
     return sorted([_rank(cell) for cell in cells], reverse=True)
 
 
 def beats(box: list[int], dealer: list[int]) -> bool:
     """Whether a box's ranks, sorted from the top, win: the highest is higher than the dealer's and
     none of the others, pair by pair, is lower (BTL-03 for one card, BTL-06)."""
-    return box[0] > dealer[0] and all(
-        own >= other for own, other in zip(box[1:], dealer[1:], strict=True)
-    )
+    if box[0] <= dealer[0]:
+        return False
+    return all(own >= other for own, other in zip(box, dealer, strict=True))
 
 
 def _back(share: Share, cards: int) -> int:
@@ -275,8 +271,9 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     fighters = list(hand.fighters)
     fighters[at] = fighter.decided(decision.do, shares)
     chips = _take_shares(fighters, chips)
-    if any(fighter.live and not fighter.word for fighter in fighters):
-        return Hand(hand.setup, tuple(fighters), chips, hand.dealer, deciding=True)
+    for fighter in fighters:
+        if fighter.live and not fighter.word:
+            return Hand(hand.setup, tuple(fighters), chips, hand.dealer, deciding=True)
     for at, fighter in enumerate(fighters):
         if fighter.word == _SURRENDER:
             fighters[at] = fighter.decided(_SURRENDER, fighter.shares, live=False)
@@ -343,7 +340,7 @@ def staked(hand: Hand) -> Mapping[str, int]:
 
 
 def _settle(hand: Hand) -> Done:
-    lines = tuple(
+    lines = [
         Line(
             fighter.number,
             share.player,
@@ -353,19 +350,24 @@ def _settle(hand: Hand) -> Done:
         )
         for fighter in hand.fighters
         for share in fighter.shares
-    )
-    return Done("settled", lines, clauses=_clauses(hand))
+    ]
+    return Done("settled", tuple(lines), clauses=_clauses(hand))
 
 
 def _clauses(hand: Hand) -> tuple[str, ...]:
     """The clauses that decided the coup, for people."""
-    wins = {fighter.won_on for fighter in hand.fighters} - {0}
-    clauses = {
-        "BTL-03": 1 in wins,
-        "BTL-04": _rank(hand.dealer[-1]) == _ACE,
-        "BTL-05": any(fighter.word == _SURRENDER for fighter in hand.fighters),
-        "BTL-06": max(wins, default=0) > 1,
-        "BTL-07": len(hand.dealer) == _MOST_CARDS,
-        "BTL-08": bool(wins),
-    }
-    return tuple(clause for clause, holds in clauses.items() if holds)
+    clauses: list[str] = []
+    wins = [fighter.won_on for fighter in hand.fighters if fighter.won_on]
+    if 1 in wins:
+        clauses.append("BTL-03")
+    if _rank(hand.dealer[-1]) == _ACE:
+        clauses.append("BTL-04")
+    if any(fighter.word == _SURRENDER for fighter in hand.fighters):
+        clauses.append("BTL-05")
+    if max(wins, default=0) > 1:
+        clauses.append("BTL-06")
+    if len(hand.dealer) == _MOST_CARDS:
+        clauses.append("BTL-07")
+    if wins:
+        clauses.append("BTL-08")
+    return tuple(clauses)
