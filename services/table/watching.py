@@ -33,6 +33,7 @@ class Change:
     events: Sequence[tuple[int, str, e.Event]]
     state: TableState
     _public: table_pb2.TableView | None = field(default=None, repr=False)
+    _told: list[table_pb2.TableEvent] | None = field(default=None, repr=False)
 
     @property
     def public(self) -> table_pb2.TableView:
@@ -40,6 +41,22 @@ class Change:
         if self._public is None:
             self._public = public_view(self.state)
         return self._public
+
+    def told(self, viewer: str) -> Sequence[table_pb2.TableEvent]:
+        """The events as `viewer` may see them: made once for all, unless one shows a card to one
+        player only."""
+        if any(isinstance(event, e.CardsDealt) and _private(event) for _, _, event in self.events):
+            return self._seen_by(viewer)
+        if self._told is None:
+            self._told = self._seen_by("")
+        return self._told
+
+    def _seen_by(self, viewer: str) -> list[table_pb2.TableEvent]:
+        return [event_view(event, version, hand, viewer) for version, hand, event in self.events]
+
+
+def _private(dealt: e.CardsDealt) -> bool:
+    return any(card.viewer for card in dealt.cards)
 
 
 def picture(changes: Sequence[Change], viewer: str, previous: int) -> table_pb2.Update:
@@ -50,11 +67,7 @@ def picture(changes: Sequence[Change], viewer: str, previous: int) -> table_pb2.
         table_id=last.state.table.table_id,
         version=last.state.version,
         previous=previous,
-        events=[
-            event_view(event, version, hand_id, viewer)
-            for change in changes
-            for version, hand_id, event in change.events
-        ],
+        events=[event for change in changes for event in change.told(viewer)],
         table=last.public,
         you=player_view(last.state, viewer) if viewer else None,
     )
