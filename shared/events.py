@@ -12,6 +12,7 @@ from datetime import UTC
 from types import ModuleType
 from typing import Any, cast
 
+from croupier.audit.v1 import events_pb2 as audit_events
 from croupier.event.v1 import event_pb2
 from croupier.shuffle.v1 import events_pb2 as shuffle_events
 from croupier.table.v1 import events_pb2 as table_events
@@ -27,6 +28,7 @@ _FILES: Mapping[str, ModuleType] = {
     "table": table_events,
     "shuffle": shuffle_events,
     "wallet": wallet_events,
+    "audit": audit_events,
 }
 
 Json = dict[str, Any]

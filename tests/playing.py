@@ -50,6 +50,11 @@ CLOCKS = e.Clocks(
     consent_ms=15_000,
     grace_ms=10_000,
 )
+_WHY = {
+    "played": RetireReason.PLAYED,
+    "redeal": RetireReason.REDEAL,
+    "table_closed": RetireReason.TABLE_CLOSED,
+}
 Bet = tuple[str, int, str, int]
 """Player, box, wager, stake."""
 
@@ -161,9 +166,8 @@ class House:
                 )
                 return e.CardsDealt(errand.request_id, cards)
             case PutAway():
-                await self.shoes.retire(
-                    _request(errand.shoe_id, errand.request_id), asker, RetireReason.PLAYED
-                )
+                why = _WHY.get(errand.why, RetireReason.ABORTED)
+                await self.shoes.retire(_request(errand.shoe_id, errand.request_id), asker, why)
                 return e.ShoePutAway(errand.shoe_id)
             case Chips():
                 await self.wallet.follow()

@@ -32,7 +32,8 @@ class Snapshot:
 
     `tables` are the versions of the tables' streams by stream, `stream_totals` the sums of the
     versions of all streams by partition, `books` the wallet's accounts, `applied` the positions
-    of the wallet's consumers by table partition, `parked` the streams that the wallet has parked.
+    of the wallet's consumers by table partition, `parked` the streams that the wallet has parked,
+    `shoes` the streams of all shoes.
     """
 
     heads: Mapping[str, Head]
@@ -41,6 +42,7 @@ class Snapshot:
     books: Mapping[str, Book]
     applied: Mapping[str, int]
     parked: Sequence[str]
+    shoes: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -79,6 +81,7 @@ class FullCheck:
         self._progress = Progress()
         self._ledger = LedgerWalk()
         self._at_applied: list[TableState] = []
+        self._requested: set[str] = set()
 
     async def run(self, table_id: str = "") -> AsyncIterator[Progress]:
         """Reports as it goes, the last time with `done`. The same object each time: take
@@ -99,6 +102,7 @@ class FullCheck:
             for stream in sorted(self._snapshot.tables):
                 async for _ in self._table(stream):
                     yield progress
+            progress.add(_not_requested(self._snapshot.shoes, self._requested))
             progress.add(_parked_findings(self._snapshot.parked))
             progress.add(self._ledger.compare(self._snapshot.books))
             progress.add(self._ledger.compare_chips(self._at_applied))
@@ -149,7 +153,9 @@ class FullCheck:
                 break  # The chain's check has told it.
             version = events[-1].version
             applied = walk.mark = self._snapshot.applied.get(events[-1].partition, 0)
-            findings = await shoes.bring(shoes_in(events))
+            begun = list(shoes_in(events))
+            self._requested.update(begun)
+            findings = await shoes.bring(begun)
             for event in events:
                 findings.extend(walk.step(event))
             await self._match(walk, postings, answers, events[-1].recorded_at, findings)
@@ -183,6 +189,13 @@ class FullCheck:
         self._progress.hands += walk.hands
         walk.hands = 0
         self._progress.add(findings)
+
+
+def _not_requested(streams: Iterable[str], requested: set[str]) -> Iterator[Finding]:
+    """A house that opens more shoes than it deals from could choose among them."""
+    for stream in streams:
+        if stream.removeprefix("shuffle/") not in requested:
+            yield Finding(Check.SHOE, "no table asked for this shoe", stream=stream)
 
 
 def _parked_findings(parked: Iterable[str]) -> Iterator[Finding]:

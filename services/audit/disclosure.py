@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from uuid import uuid5
+from uuid import UUID, uuid5
 
 import grpc
 from croupier.shuffle.v1 import events_pb2, shuffle_pb2, shuffle_pb2_grpc
@@ -14,6 +14,9 @@ from shared.rpc.errors import from_rpc_error
 
 Disclose = Callable[[str], Awaitable[bytes]]
 """The server seed of a retired shoe by its id. Raises `CroupierError`."""
+
+DiscloseTo = Callable[[str, str, str, UUID], Awaitable[bytes]]
+"""The same for a person: shoe, who looks, why, and the id of the request."""
 
 CALL_TIMEOUT_S = 10.0
 _WHY = "order and seal are derived again from the seeds"
@@ -31,12 +34,28 @@ class Disclosure:
 
     async def __call__(self, shoe_id: str) -> bytes:
         """32 bytes. They are never stored, logged or sent on."""
-        request = shuffle_pb2.DiscloseShoeRequest(
-            request_id=str(uuid5(NAMESPACE_CROUPIER, f"audit/disclose/{shoe_id}")),
-            shoe_id=shoe_id,
-            purpose=events_pb2.DISCLOSURE_PURPOSE_CHECK,
-            why=_WHY,
+        return await self._ask(
+            shuffle_pb2.DiscloseShoeRequest(
+                request_id=str(uuid5(NAMESPACE_CROUPIER, f"audit/disclose/{shoe_id}")),
+                shoe_id=shoe_id,
+                purpose=events_pb2.DISCLOSURE_PURPOSE_CHECK,
+                why=_WHY,
+            )
         )
+
+    async def to_person(self, shoe_id: str, person: str, why: str, request_id: UUID) -> bytes:
+        """The same for a person who looks at the shoe: an event that names him and his reason."""
+        return await self._ask(
+            shuffle_pb2.DiscloseShoeRequest(
+                request_id=str(request_id),
+                shoe_id=shoe_id,
+                purpose=events_pb2.DISCLOSURE_PURPOSE_PERSON,
+                why=why,
+                person=person,
+            )
+        )
+
+    async def _ask(self, request: shuffle_pb2.DiscloseShoeRequest) -> bytes:
         try:
             answer = await self._shuffle.DiscloseShoe(
                 request, timeout=CALL_TIMEOUT_S, metadata=call_metadata(self._token)

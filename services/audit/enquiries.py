@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
-from shared.errors import CroupierError
+from services.audit.page_tokens import END, EPOCH, read_token, token
 from shared.log import Connection
 
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 # One statement a kind of list, so that each walks down its own index and stops at the page's end.
 _HANDS = """
     SELECT h.hand_id, h.table_id, h.game, h.number, h.shoe_id, h.result, h.players, h.opened_at,
@@ -86,8 +84,8 @@ async def list_hands(
 
     Raises `BAD_PAGE_TOKEN`.
     """
-    opened_at, hand_id = _read_token(page_token)
-    since, until = wanted.since or _EPOCH, wanted.until or _END
+    opened_at, hand_id = read_token(page_token)
+    since, until = wanted.since or EPOCH, wanted.until or END
     page = (since, until, opened_at, hand_id, page_size + 1)
     if wanted.player:
         rows = await connection.fetch(
@@ -100,7 +98,9 @@ async def list_hands(
     else:
         rows = await connection.fetch(_ALL_HANDS, *page)
     hands = [IndexedHand(*row) for row in rows[:page_size]]
-    return hands, _token(hands[-1]) if len(rows) > page_size else ""
+    if len(rows) <= page_size:
+        return hands, ""
+    return hands, token(hands[-1].opened_at, hands[-1].hand_id)
 
 
 async def count_hands(connection: Connection, table_id: str = "") -> int:
@@ -111,24 +111,3 @@ async def count_hands(connection: Connection, table_id: str = "") -> int:
 async def progress(connection: Connection) -> list[PartitionProgress]:
     """How far the index has come."""
     return [PartitionProgress(*row) for row in await connection.fetch(_PROGRESS)]
-
-
-_END = datetime(9999, 1, 1, tzinfo=UTC)
-
-
-def _token(last: IndexedHand) -> str:
-    microseconds = (last.opened_at - _EPOCH) // timedelta(microseconds=1)
-    return urlsafe_b64encode(f"{microseconds}:{last.hand_id}".encode()).decode()
-
-
-def _read_token(page_token: str) -> tuple[datetime, str]:
-    """The hand with which the page of this token ended; without one, what comes behind all."""
-    if not page_token:
-        return _END, ""
-    try:
-        microseconds, _, hand_id = urlsafe_b64decode(page_token.encode()).decode().partition(":")
-        return _EPOCH + timedelta(microseconds=int(microseconds)), hand_id
-    except (ValueError, OverflowError):
-        raise CroupierError(
-            "BAD_PAGE_TOKEN", "that token came with no page", "page_token"
-        ) from None

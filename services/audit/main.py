@@ -12,6 +12,7 @@ from croupier.shuffle.v1.shuffle_pb2_grpc import ShuffleServiceStub
 from services.audit.disclosure import Disclosure
 from services.audit.projection import rows_of
 from services.audit.server import Audit
+from services.audit.shoe_checker import ShoeChecker
 from services.audit.storage import write
 from shared.bus.consumer import Consuming
 from shared.bus.consumers import Consumers
@@ -40,17 +41,21 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     shuffle = connect_to(settings.shuffle_address)
     disclose = Disclosure(ShuffleServiceStub(shuffle), settings.service_token.get_secret_value())
     try:
-        log = PostgresLog(pool)
+        log = PostgresLog(pool, Pinger(bus))
         consuming = Consuming("audit", "audit", apply, Pinger(bus))
         indexing = asyncio.create_task(Consumers(consuming, CATEGORIES, log, dsn, bus).run())
         server = Server(settings)
-        add_AuditServiceServicer_to_server(Audit(log, pool, keyring, disclose), server.grpc)
+        audit = Audit(log, pool, keyring, disclose, disclose.to_person)
+        add_AuditServiceServicer_to_server(audit, server.grpc)
         server.offer(audit_pb2.DESCRIPTOR.services_by_name["AuditService"])
+        checking = asyncio.create_task(ShoeChecker(log, pool, keyring, disclose).run())
         try:
             await server.run_until(stopping)
         finally:
             indexing.cancel()
-            await asyncio.wait([indexing])
+            checking.cancel()
+            await asyncio.wait([indexing, checking])
+            await log.close()
     finally:
         await shuffle.close()
         await pool.close()

@@ -4,47 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from enum import Enum
 from typing import Any
 from uuid import UUID
 
 from croupier.table.v1 import events_pb2 as table
 from croupier.wallet.v1 import events_pb2 as wallet
-from google.protobuf.timestamp_pb2 import Timestamp
 
+from services.audit.rows import Into, Row, moment
+from services.audit.shoe_rows import AUDIT_ROWS, SHUFFLE_ROWS, shoe_requested
 from shared.cards import DECK
 from shared.events import decode, event_type, to_json
 from shared.log import RecordedEvent, category_of
-
-
-class Into(Enum):
-    """Where a row goes, in the order in which the rows of several events are written.
-
-    The order matters only within a hand: it is opened, then filled, then ended.
-    """
-
-    EVENT = 1
-    TABLE_OPENED = 2
-    TABLE_CLOSED = 3
-    HAND_OPENED = 4
-    HAND_PLAYER = 5
-    BET = 6
-    CARD = 7
-    DECISION = 8
-    POSTING = 9
-    HAND_SETTLED = 10
-    BET_SETTLED = 11
-    HAND_VOIDED = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """Values for one statement of `storage`, in its order."""
-
-    into: Into
-    values: tuple[Any, ...]
 
 
 def rows_of(event: RecordedEvent) -> list[Row]:
@@ -54,8 +24,7 @@ def rows_of(event: RecordedEvent) -> list[Row]:
     """
     message = decode(event.type, event.payload)
     rows = [_event_row(event, message)]
-    makers = _TABLE_ROWS if category_of(event.stream) == "table" else _WALLET_ROWS
-    make = makers.get(event.type)
+    make = _ROWS[category_of(event.stream)].get(event.type)
     if make is not None:
         rows.extend(make(event, message))
     return rows
@@ -123,6 +92,7 @@ def _hand_opened(event: RecordedEvent, opened: table.HandOpened) -> Iterator[Row
         yield Row(Into.HAND_PLAYER, (player, opened.hand_id))
     for box, bet in bets:
         yield Row(Into.BET, (opened.hand_id, box, bet.player, bet.wager, bet.stake))
+    yield Row(Into.SHOE_HAND, (opened.shoe_id, opened.hand_id))
 
 
 def _cards_dealt(event: RecordedEvent, dealt: table.CardsDealt) -> Iterator[Row]:
@@ -230,6 +200,7 @@ _Maker = Callable[[RecordedEvent, Any], Iterator[Row]]
 _TABLE_ROWS: Mapping[str, _Maker] = {
     "TableOpened": _table_opened,
     "TableClosed": _table_closed,
+    "ShoeRequested": shoe_requested,
     "HandOpened": _hand_opened,
     "CardsDealt": _cards_dealt,
     "DecisionMade": _decision_made,
@@ -237,7 +208,12 @@ _TABLE_ROWS: Mapping[str, _Maker] = {
     "HandSettled": _hand_settled,
     "HandVoided": _hand_voided,
 }
-_WALLET_ROWS: Mapping[str, _Maker] = {"TransferPosted": _transfer_posted}
+_ROWS: Mapping[str, Mapping[str, _Maker]] = {
+    "table": _TABLE_ROWS,
+    "wallet": {"TransferPosted": _transfer_posted},
+    "shuffle": SHUFFLE_ROWS,
+    "audit": AUDIT_ROWS,
+}
 
 FACES: Mapping[int, str] = {table.FACE_UP: "up", table.FACE_DOWN: "down", table.FACE_OWNER: "owner"}
 
@@ -251,8 +227,3 @@ def kind_of(transfer_kind: int) -> str:
     """`settlement` for TRANSFER_KIND_SETTLEMENT."""
     name = wallet.TransferKind.Name(transfer_kind)  # type: ignore[arg-type]
     return name.removeprefix("TRANSFER_KIND_").lower()
-
-
-def moment(stamp: Timestamp) -> datetime:
-    """A time of an event, in UTC."""
-    return stamp.ToDatetime(UTC)

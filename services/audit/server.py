@@ -1,4 +1,4 @@
-"""`croupier.audit.v1.AuditService` on the wire: for auditors only."""
+"""`croupier.audit.v1.AuditService` on the wire: for auditors; players see who opened their shoes."""
 
 from __future__ import annotations
 
@@ -7,20 +7,29 @@ import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from datetime import datetime
 from typing import Any
+from uuid import UUID
 
 import structlog
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.audit.v1.audit_pb2_grpc import AuditServiceServicer
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from services.audit import enquiries, metrics
+from services.audit import enquiries, metrics, shoe_enquiries
 from services.audit.check_all import FullCheck, Progress
 from services.audit.check_hand import CHECKS, HandCheck
-from services.audit.disclosure import Disclose
+from services.audit.disclosure import Disclose, DiscloseTo
 from services.audit.enquiries import Filter, IndexedHand
 from services.audit.evidence import decoded
-from services.audit.projection import moment
 from services.audit.replay import Replay, Step, replay
+from services.audit.rows import moment
+from services.audit.shoe_desk import (
+    cards_of,
+    check_may_be_opened,
+    disclosure_message,
+    read_shoe,
+    shoe_message,
+    totals_message,
+)
 from services.audit.snapshot import applied_by_wallet, take_snapshot
 from services.audit.verify.findings import Check, Finding, Read
 from shared.errors import CroupierError
@@ -44,11 +53,19 @@ _log = structlog.get_logger()
 class Audit(AuditServiceServicer):
     """The service; see audit.proto for what each method does."""
 
-    def __init__(self, log: EventLog, pool: Pool, keyring: Keyring, disclose: Disclose) -> None:
+    def __init__(
+        self,
+        log: EventLog,
+        pool: Pool,
+        keyring: Keyring,
+        disclose: Disclose,
+        disclose_to: DiscloseTo,
+    ) -> None:
         self._log = log
         self._pool = pool
         self._keyring = keyring
         self._disclose = disclose
+        self._disclose_to = disclose_to
         self._hand_check = HandCheck(
             log, keyring, lambda: on_connection(pool, applied_by_wallet), disclose
         )
@@ -162,6 +179,56 @@ class Audit(AuditServiceServicer):
                 )
                 for each in await on_connection(self._pool, enquiries.progress)
             ]
+        )
+
+    async def ListShoes(  # noqa: N802
+        self, request: pb.ListShoesRequest, context: _Context
+    ) -> pb.ListShoesResponse:
+        if request.filter not in pb.ShoeFilter.values():
+            raise CroupierError("BAD_REQUEST", "say which shoes", "filter")
+        size = _page_size(request.page_size)
+        rows, token = await on_connection(
+            self._pool,
+            lambda connection: shoe_enquiries.list_shoes(
+                connection, request.table_id, request.filter, size, request.page_token
+            ),
+        )
+        answer = pb.ListShoesResponse(shoes=map(shoe_message, rows), next_page_token=token)
+        if not request.page_token:
+            totals = await on_connection(
+                self._pool,
+                lambda connection: shoe_enquiries.shoe_totals(connection, request.table_id),
+            )
+            answer.totals.CopyFrom(totals_message(totals))
+        return answer
+
+    async def DiscloseShoe(  # noqa: N802
+        self, request: pb.DiscloseShoeRequest, context: _Context
+    ) -> pb.DiscloseShoeResponse:
+        try:
+            request_id = UUID(request.command_id)
+        except ValueError:
+            raise CroupierError("BAD_REQUEST", "a command id is a UUID", "command_id") from None
+        record = await read_shoe(self._log, self._keyring, request.shoe_id)
+        check_may_be_opened(record)
+        seed = await self._disclose_to(request.shoe_id, caller().id, request.why, request_id)
+        return pb.DiscloseShoeResponse(
+            shoe_id=request.shoe_id, root=record.root, cards=cards_of(record, seed)
+        )
+
+    async def ListDisclosures(  # noqa: N802
+        self, request: pb.ListDisclosuresRequest, context: _Context
+    ) -> pb.ListDisclosuresResponse:
+        player = caller().id if caller().role is Role.PLAYER else ""
+        size = _page_size(request.page_size)
+        lines, token = await on_connection(
+            self._pool,
+            lambda connection: shoe_enquiries.list_disclosures(
+                connection, player, request.shoe_id, size, request.page_token
+            ),
+        )
+        return pb.ListDisclosuresResponse(
+            disclosures=map(disclosure_message, lines), next_page_token=token
         )
 
     async def _applied_by_wallet(self) -> dict[str, int]:

@@ -7,6 +7,7 @@ from services.audit.verify.ledger import Book
 from shared.log import Connection, Head
 
 _STREAMS = "SELECT stream, version FROM log.streams WHERE stream ^@ 'table/'"
+_SHOES = "SELECT stream FROM log.streams WHERE stream ^@ 'shuffle/' ORDER BY stream"
 _STREAM_TOTALS = """
     SELECT partition, sum(version)::bigint AS total FROM log.streams GROUP BY partition
 """
@@ -43,6 +44,7 @@ async def take_snapshot(connection: Connection) -> Snapshot:
         books = await connection.fetch(_BOOKS)
         applied = await applied_by_wallet(connection)
         parked = await connection.fetch(_PARKED)
+        shoes = await connection.fetch(_SHOES)
     return Snapshot(
         {row["name"]: Head(row["position"], row["head"], row["recorded_at"]) for row in heads},
         {row["stream"]: row["version"] for row in streams},
@@ -50,4 +52,5 @@ async def take_snapshot(connection: Connection) -> Snapshot:
         {row["account"]: Book(*list(row.values())[1:]) for row in books},
         applied,
         [row["stream"] for row in parked],
+        [row["stream"] for row in shoes],
     )

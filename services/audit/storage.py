@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from services.audit.projection import Into, Row
+from services.audit.rows import Into, Row
 
 if TYPE_CHECKING:
     import asyncpg
@@ -81,6 +81,43 @@ _STATEMENTS: Mapping[Into, str] = {
         )
         UPDATE audit.bet AS b SET returned_minor = b.stake_minor
           FROM ended WHERE b.hand_id = ended.hand_id
+    """,
+    Into.SHOE_REQUESTED: """
+        INSERT INTO audit.shoe (shoe_id, table_id, requested_at) VALUES ($1, $2, $3)
+        ON CONFLICT (shoe_id) DO UPDATE SET requested_at = excluded.requested_at
+    """,
+    Into.SHOE_OPENED: """
+        INSERT INTO audit.shoe (shoe_id, table_id, opened_at, decks, publish, commitment)
+        VALUES ($1, $2, $3, $4, $5, $6)
+        ON CONFLICT (shoe_id) DO UPDATE
+           SET table_id = excluded.table_id, opened_at = excluded.opened_at,
+               decks = excluded.decks, publish = excluded.publish,
+               commitment = excluded.commitment
+    """,
+    Into.SHOE_CUT: "UPDATE audit.shoe SET cut_by = $2, cut_at = $3 WHERE shoe_id = $1",
+    Into.SHOE_SEALED: """
+        UPDATE audit.shoe SET sealed_at = $2, root = $3, seeds_used = $4, seeds_withheld = $5
+         WHERE shoe_id = $1
+    """,
+    Into.SHOE_RETIRED: """
+        UPDATE audit.shoe
+           SET retired_at = $2, retire_reason = $3, dealt = $4, burned = $5, exposed = $6
+         WHERE shoe_id = $1
+    """,
+    Into.SHOE_CHECKED: """
+        INSERT INTO audit.shoe (shoe_id, table_id, checked_at, holds, findings)
+        VALUES ($1, '', $2, $3, $4)
+        ON CONFLICT (shoe_id) DO UPDATE
+           SET checked_at = excluded.checked_at, holds = excluded.holds,
+               findings = excluded.findings
+    """,
+    Into.SHOE_HAND: """
+        INSERT INTO audit.shoe_hand (shoe_id, hand_id) VALUES ($1, $2) ON CONFLICT DO NOTHING
+    """,
+    Into.DISCLOSURE: """
+        INSERT INTO audit.disclosure
+               (shoe_id, version, purpose, disclosed_to, why, disclosed_at)
+        VALUES ($1, $2, $3, $4, $5, $6)
     """,
 }
 

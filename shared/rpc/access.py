@@ -66,6 +66,9 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.audit.v1.AuditService/VerifyAll": _AUDITOR,
     "/croupier.audit.v1.AuditService/ListEvents": _AUDITOR,
     "/croupier.audit.v1.AuditService/GetProgress": _BOOKS,
+    "/croupier.audit.v1.AuditService/ListShoes": _BOOKS,
+    "/croupier.audit.v1.AuditService/DiscloseShoe": _AUDITOR,
+    "/croupier.audit.v1.AuditService/ListDisclosures": frozenset({Role.AUDITOR, Role.PLAYER}),
 }
 """Who may call each method. A method without a row is closed to everybody."""
 

@@ -128,7 +128,7 @@ class RealHouse:
     async def settle(self) -> None:
         """The wallet and the audit come to the end of the log."""
         await self.wallet.follow()
-        for partition in ("table.0", "shuffle.0", "wallet.0"):
+        for partition in ("table.0", "shuffle.0", "wallet.0", "audit.0"):
             await self.indexer.catch_up(partition)
 
     async def disclose(self, shoe_id: str) -> bytes:
@@ -137,19 +137,19 @@ class RealHouse:
             raise self.instead
         if self.instead is not None:
             return self.instead
-        seed = await self.house.shoes.disclose(
-            Request(
-                uuid5(UUID(int=1), shoe_id),
-                bytes(32),
-                "audit-service/a1",
-                "audit-service/a1",
-                uuid4(),
-                shoe_id,
-            ),
-            ask.Disclose(Purpose.CHECK, "a1", "check"),
-        )
+        request_id = uuid5(UUID(int=1), shoe_id)
+        seed = await self._told(shoe_id, request_id, ask.Disclose(Purpose.CHECK, "a1", "check"))
         self.disclosed.append(shoe_id)
         return seed
+
+    async def disclose_to(self, shoe_id: str, person: str, why: str, request_id: UUID) -> bytes:
+        """What shuffle would answer it for a person."""
+        return await self._told(shoe_id, request_id, ask.Disclose(Purpose.PERSON, person, why))
+
+    async def _told(self, shoe_id: str, request_id: UUID, command: ask.Disclose) -> bytes:
+        who = "audit-service/a1"
+        request = Request(request_id, bytes(32), who, who, uuid4(), shoe_id)
+        return await self.house.shoes.disclose(request, command)
 
     async def tamper(self, sql: str, *arguments: Any) -> None:
         """What only a superuser can do, who switches the triggers off; it must hit one row."""
@@ -175,12 +175,13 @@ class Client:
 
     channel: grpc.aio.Channel
     role: Role = Role.AUDITOR
+    subject: str = "ina"
 
     async def call(self, method: str, request: Message, kind: type[A]) -> A:
         """The answer, or the `CroupierError` that the refusal tells."""
         try:
             answer = await getattr(AuditServiceStub(self.channel), method)(
-                request, metadata=bearer(self.role), timeout=30
+                request, metadata=bearer(self.role, self.subject), timeout=30
             )
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from None
@@ -267,7 +268,8 @@ async def client(real: RealHouse, database: Database) -> AsyncIterator[Client]:
                 service_token="unused",  # type: ignore[arg-type]
             )
         )
-        add_AuditServiceServicer_to_server(Audit(log, pool, FIELD_KEYS, real.disclose), server.grpc)
+        audit = Audit(log, pool, FIELD_KEYS, real.disclose, real.disclose_to)
+        add_AuditServiceServicer_to_server(audit, server.grpc)
         port = await server.start()
         stack.push_async_callback(server.drain)
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")

@@ -62,6 +62,12 @@ async def in_mid_hand(house: House) -> None:
         await stream.command("t2", cut())
         await stream.event("DecisionsDue")
 
+    async def next_ones_opened() -> bool:
+        types = await house.types("t1") + await house.types("t2")
+        return types.count("ShoeOffered") == 4
+
+    await eventually(next_ones_opened)
+
 
 async def retirements(house: House) -> Mapping[str, shuffle_pb2.ShoeRetired]:
     """How each retired shoe ended."""
@@ -173,7 +179,7 @@ async def test_it_may_be_run_in_an_open_house_and_again(
     ann = house.person("ann")
 
     async def taken_up_again() -> bool:
-        return (await ann.view("t1")).table.table.epoch > 1
+        return (await ann.view("t1")).table.table.epoch == 3  # each time
 
     await eventually(taken_up_again)
     async with ann.playing("t1") as stream:

@@ -58,6 +58,7 @@ async def snapshot(evening: Night) -> Snapshot:
         if each.postings
     }
     tables = await log.read_stream("table/t1", 0, 10_000)
+    shuffled = await log.read_partition("shuffle.0", 0, 10_000)
     return Snapshot(
         heads,
         {"table/t1": tables[-1].version},
@@ -65,6 +66,7 @@ async def snapshot(evening: Night) -> Snapshot:
         books,
         {"table.0": heads["table.0"].position},
         (),
+        sorted({event.stream for event in shuffled}),
     )
 
 

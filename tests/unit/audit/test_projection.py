@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import pytest
+from croupier.audit.v1 import events_pb2 as audit
 from croupier.shuffle.v1 import events_pb2 as shuffle
 from croupier.table.v1 import events_pb2 as table
 from croupier.type.v1 import sealed_pb2
@@ -14,7 +15,8 @@ from croupier.wallet.v1 import events_pb2 as wallet
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 
-from services.audit.projection import Into, rows_of
+from services.audit.projection import rows_of
+from services.audit.rows import Into
 from shared.events import UnreadableEventError
 from tests.unit.audit.given import START, as_read
 
@@ -62,7 +64,31 @@ def test_every_event_is_indexed_with_its_body() -> None:
     )
 
 
-def test_an_event_of_shuffle_is_only_indexed() -> None:
+def test_a_shoe_from_its_request_to_its_check() -> None:
+    stream = "shuffle/t1-s2"
+    assert rows(table.ShoeRequested(shoe_id="t1-s2", decks=8)) == {
+        "SHOE_REQUESTED": [("t1-s2", "t1", START)]
+    }
+    opened = shuffle.ShoeOpened(shoe_id="t1-s2", table_id="t1", decks=8, commitment=b"c")
+    assert rows(opened, stream) == {"SHOE_OPENED": [("t1-s2", "t1", START, 8, False, b"c")]}
+    assert rows(shuffle.ShoeCut(by="ann", at=7), stream) == {"SHOE_CUT": [("t1-s2", "ann", 7)]}
+    sealed = shuffle.ShoeSealed(root=b"r", used=["ann"], withheld=["bob"])
+    assert rows(sealed, stream) == {"SHOE_SEALED": [("t1-s2", START, b"r", ["ann"], ["bob"])]}
+    retired = shuffle.ShoeRetired(
+        retire_reason=shuffle.RETIRE_REASON_ABORTED, dealt_to=9, burned=[0, 1], exposed=[5]
+    )
+    assert rows(retired, stream) == {"SHOE_RETIRED": [("t1-s2", START, "aborted", 9, 2, 1)]}
+    told = shuffle.ShoeDisclosed(
+        purpose=shuffle.DISCLOSURE_PURPOSE_PERSON, to="ina", why="complaint 17"
+    )
+    assert rows(told, stream) == {
+        "DISCLOSURE": [("t1-s2", 9, "person", "ina", "complaint 17", START)]
+    }
+    checked = audit.ShoeChecked(shoe_id="t1-s2", holds=False, findings=["no"], at=AT)
+    assert rows(checked, "audit/t1-s2") == {"SHOE_CHECKED": [("t1-s2", AT_TIME, False, ["no"])]}
+
+
+def test_an_event_that_is_of_no_use_is_only_indexed() -> None:
     assert rows(shuffle.CardsTaken(positions=[1]), "shuffle/t1-s2") == {}
     assert rows(table.BetsDone(player="ann")) == {}
 
@@ -99,6 +125,7 @@ def test_a_hand_its_players_and_their_bets() -> None:
         "HAND_OPENED": [(HAND, "t1", 4, "baccarat", 1, "t1-s2", ["ann", "bob"], 9, START)],
         "HAND_PLAYER": [("ann", HAND), ("bob", HAND)],
         "BET": [(HAND, 2, "bob", "player", 100), (HAND, 2, "ann", "tie", 50)],
+        "SHOE_HAND": [("t1-s2", HAND)],
     }
 
 
