@@ -1,4 +1,4 @@
-"""`croupier.audit.v1.AuditService` on the wire: for auditors; players see who opened their shoes."""
+"""`croupier.audit.v1.AuditService` on the wire: for auditors; players see who opened a shoe."""
 
 from __future__ import annotations
 
