@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from uuid import uuid4
 
 import grpc
 from croupier.audit.v1 import audit_pb2 as pb
@@ -80,6 +81,55 @@ class AuditClient:
             raise refused(error) from error
         finally:
             call.cancel()
+
+    async def shoes(
+        self,
+        table: str = "",
+        which: pb.ShoeFilter.ValueType = pb.SHOE_FILTER_UNSPECIFIED,
+        limit: int = PAGE_SIZE,
+    ) -> tuple[list[pb.Shoe], pb.ShoeTotals]:
+        """The newest `limit` shoes of those asked for, newest first, and the totals of all."""
+        found: list[pb.Shoe] = []
+        totals = pb.ShoeTotals()
+        token = ""
+        while len(found) < limit:
+            request = pb.ListShoesRequest(
+                table_id=table,
+                filter=which,
+                page_size=min(PAGE_SIZE, limit - len(found)),
+                page_token=token,
+            )
+            answer = await self._connection.call(self._stub.ListShoes, request)
+            if not token:
+                totals = answer.totals
+            found += answer.shoes
+            token = answer.next_page_token
+            if not token:
+                break
+        return found, totals
+
+    async def open_shoe(self, shoe_id: str, why: str) -> pb.DiscloseShoeResponse:
+        """All cards of a retired shoe. Who looked, and why, goes on record."""
+        request = pb.DiscloseShoeRequest(command_id=str(uuid4()), shoe_id=shoe_id, why=why)
+        return await self._connection.call(self._stub.DiscloseShoe, request)
+
+    async def disclosures(self, shoe_id: str = "", limit: int = PAGE_SIZE) -> list[pb.Disclosure]:
+        """The newest `limit` times that somebody has opened a shoe: for a player, one that his
+        hands were dealt from."""
+        found: list[pb.Disclosure] = []
+        token = ""
+        while len(found) < limit:
+            request = pb.ListDisclosuresRequest(
+                shoe_id=shoe_id,
+                page_size=min(PAGE_SIZE, limit - len(found)),
+                page_token=token,
+            )
+            answer = await self._connection.call(self._stub.ListDisclosures, request)
+            found += answer.disclosures
+            token = answer.next_page_token
+            if not token:
+                break
+        return found
 
     async def progress(self) -> pb.GetProgressResponse:
         """How far the index has got, against the heads of the log."""

@@ -13,7 +13,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import typer
 
-from clients.cli import account, audit, hand, play, shown_card, tables, token
+from clients.cli import account, audit, hand, play, shoes, shown_card, tables, token
 from clients.cli.shell import Shell, console, say_refusal
 from shared.errors import CroupierError
 
@@ -69,6 +69,7 @@ for _register in (
     account.register,
     hand.register,
     shown_card.register,
+    shoes.register,
     token.register,
 ):
     _register(app)
