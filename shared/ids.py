@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 NAMESPACE_CROUPIER = uuid5(NAMESPACE_URL, "https://croupier.invalid/events")
 
 
+# The same few are asked for again and again: what a table waits for, by whom it waits for it.
+@lru_cache(maxsize=4096)
 def event_id(stream: str, version: int) -> UUID:
     """The id of the event at `version` of `stream` ("table/b1"), a version 5 UUID (RFC 9562)."""
     return uuid5(NAMESPACE_CROUPIER, f"{stream}:{version}")

@@ -17,7 +17,16 @@ from services.table.forward import ELSEWHERE, PAUSES_S, Routes, is_lost, pause_s
 from services.table.link import Link, Sent, why
 from services.table.owner import TableOwner
 from services.table.proposal import Answer
-from services.table.watching import End, GoneError, Lost, Mailbox, Told, Viewer, viewer_name
+from services.table.watching import (
+    End,
+    GoneError,
+    Lost,
+    Mailbox,
+    Told,
+    Viewer,
+    as_response,
+    viewer_name,
+)
 from shared.errors import CroupierError
 from shared.rpc.caller import Caller
 from shared.rpc.errors import from_rpc_error
@@ -56,13 +65,13 @@ class Stream:
     # ---- What the client hears
 
     async def updates(self) -> AsyncIterator[table_pb2.PlayResponse | bytes]:
-        """What the client is to be told, until the stream ends; raises why it ends. Bytes are an
-        answer as another node gave it. `close` must follow."""
+        """What the client is to be told, until the stream ends; raises why it ends. Bytes are
+        an update, or an answer as another node gave it. `close` must follow."""
         while True:
             match await self._mailbox.get():
                 case Told(viewer, change) if self._is_watching(viewer):
                     self._tries.pop(viewer.table_id, None)
-                    yield table_pb2.PlayResponse(update=viewer.update(change))
+                    yield as_response(viewer.update(change))
                 case Lost(viewer) if self._is_watching(viewer):
                     del self._watched[viewer.table_id]
                     self._follow(viewer.table_id, viewer.seen)

@@ -66,7 +66,7 @@ def as_append(
 ) -> tuple[Append, list[str]]:
     """One append with what `decide` made of the proposal, and the hand id of each event."""
     ids = hand_ids(before, events)
-    cause = event_id(stream, before.version + 1)
+    cause = event_id(stream, before.version + 1) if len(events) > 1 else None
     envelopes = tuple(
         NewEvent(
             type=type(event).__name__,

@@ -19,7 +19,7 @@ from services.table.owner import TableOwner
 from services.table.pages import page
 from services.table.playing import Stream
 from services.table.proposal import Proposal, now_us
-from services.table.watching import Change, picture, viewer_name
+from services.table.watching import Change, as_response, picture, viewer_name
 from shared.errors import CroupierError
 from shared.log import CommandKey
 from shared.rpc.caller import caller, correlation_id
@@ -77,10 +77,9 @@ class Table:
 
     async def GetTable(  # noqa: N802
         self, request: table_pb2.GetTableRequest, context: _Context
-    ) -> table_pb2.GetTableResponse | bytes:
-        async def here(owner: TableOwner) -> table_pb2.GetTableResponse:
-            update = picture([Change((), owner.state)], viewer_name(caller()), 0)
-            return table_pb2.GetTableResponse(table=update)
+    ) -> bytes:
+        async def here(owner: TableOwner) -> bytes:
+            return as_response(picture([Change((), owner.state)], viewer_name(caller()), 0))
 
         return await self._routes.call("GetTable", request, context, here)
 
@@ -92,15 +91,13 @@ class Table:
 
     async def Watch(  # noqa: N802
         self, request: table_pb2.WatchRequest, context: _Context
-    ) -> AsyncIterator[table_pb2.WatchResponse | bytes]:
+    ) -> AsyncIterator[bytes]:
         stream = Stream(self._routes, caller(), is_forwarded(context), plays=False)
         try:
             await stream.watch(request.table_id, request.after_version)
             async for response in stream.updates():
                 if isinstance(response, bytes):
                     yield response
-                elif response.HasField("update"):
-                    yield table_pb2.WatchResponse(update=response.update)
                 else:
                     refusal = response.refusal
                     raise CroupierError(refusal.reason, refusal.message, refusal.field)

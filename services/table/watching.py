@@ -17,7 +17,7 @@ from shared.rpc.caller import Caller
 from shared.table import events as e
 from shared.table.codec import timestamp
 from shared.table.state import TableState
-from shared.table.view import event_view, player_view, public_view
+from shared.table.view import is_private, player_view, public_view, write_event_view
 
 MOST_WAITING = 256
 """A viewer who is this many changes behind is dropped; it may resume where it stopped."""
@@ -28,51 +28,67 @@ MOST_IN_ONE = 64
 
 @dataclass(slots=True)
 class Change:
-    """One append of a table, committed: its events, their versions and hands, the state after."""
+    """One append of a table, committed: its events, their versions and hands, the state after.
+
+    What all viewers see of it is encoded once; an update is these bytes and the viewer's own, one
+    behind the other, which is how protobuf says that both belong to one message.
+    """
 
     events: Sequence[tuple[int, str, e.Event]]
     state: TableState
-    _public: table_pb2.TableView | None = field(default=None, repr=False)
-    _told: list[table_pb2.TableEvent] | None = field(default=None, repr=False)
+    _table: bytes | None = field(default=None, repr=False)
+    _events: bytes | None = field(default=None, repr=False)
 
     @property
-    def public(self) -> table_pb2.TableView:
-        """What everybody sees, made once for all viewers."""
-        if self._public is None:
-            self._public = public_view(self.state)
-        return self._public
+    def table(self) -> bytes:
+        """The part of an update that shows the table."""
+        if self._table is None:
+            self._table = table_pb2.Update(table=public_view(self.state)).SerializeToString()
+        return self._table
 
-    def told(self, viewer: str) -> Sequence[table_pb2.TableEvent]:
-        """The events as `viewer` may see them: made once for all, unless one shows a card to one
-        player only."""
-        if any(isinstance(event, e.CardsDealt) and _private(event) for _, _, event in self.events):
-            return self._seen_by(viewer)
-        if self._told is None:
-            self._told = self._seen_by("")
-        return self._told
+    def events_for(self, viewer: str) -> bytes:
+        """The part of an update that tells the events."""
+        if any(is_private(event) for _, _, event in self.events):
+            return self._encoded(viewer)
+        if self._events is None:
+            self._events = self._encoded("")
+        return self._events
 
-    def _seen_by(self, viewer: str) -> list[table_pb2.TableEvent]:
-        return [event_view(event, version, hand, viewer) for version, hand, event in self.events]
-
-
-def _private(dealt: e.CardsDealt) -> bool:
-    return any(card.viewer for card in dealt.cards)
+    def _encoded(self, viewer: str) -> bytes:
+        update = table_pb2.Update()
+        for version, hand_id, event in self.events:
+            write_event_view(event, version, hand_id, viewer, update.events.add())
+        return update.SerializeToString()
 
 
-def picture(changes: Sequence[Change], viewer: str, previous: int) -> table_pb2.Update:
-    """The update that tells `viewer` of these changes, in order; `previous` is what he has seen.
+def picture(changes: Sequence[Change], viewer: str, previous: int) -> bytes:
+    """The `Update` that tells `viewer` of these changes, in order; `previous` is what he has seen.
     A viewer without a name is no player: there is nothing that he alone may see or do."""
     last = changes[-1]
     update = table_pb2.Update(
         table_id=last.state.table.table_id,
         version=last.state.version,
         previous=previous,
-        events=[event for change in changes for event in change.told(viewer)],
-        table=last.public,
         you=player_view(last.state, viewer) if viewer else None,
+        server_time=timestamp(now_us()),
     )
-    update.server_time.CopyFrom(timestamp(now_us()))
-    return update
+    told = [change.events_for(viewer) for change in changes]
+    return b"".join((update.SerializeToString(), *told, last.table))
+
+
+def as_response(update: bytes) -> bytes:
+    """The answer of `Play`, `Watch` or `GetTable` that brings an update: field 1 of all three."""
+    return b"\x0a" + _varint(len(update)) + update
+
+
+def _varint(number: int) -> bytes:
+    """A length as protobuf writes it: seven bits a byte, the last byte below 128."""
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    out.append(number)
+    return bytes(out)
 
 
 class GoneError(Exception):
@@ -166,11 +182,11 @@ class Viewer:
         """The table has left this node."""
         self._mailbox.put_lost(self)
 
-    def update(self, change: Change) -> table_pb2.Update:
-        """What the client is told of this change and of those that wait right behind it."""
+    def update(self, change: Change) -> bytes:
+        """The `Update` that tells of this change and of those that wait right behind it."""
         changes = [change, *self._mailbox.more_of(self, MOST_IN_ONE - 1)]
         update = picture(changes, self.name, self.seen)
-        self.seen = update.version
+        self.seen = changes[-1].state.version
         return update
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from shared.cards import Card
 from shared.games.play import Box, Cell, Decision, Face, Setup
 from shared.table import events as e
+from shared.table.replace import replace
 from shared.table.state import (
     ENTRY,
     Betting,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from shared.games.registry import game
 from shared.ids import event_id
 from shared.table import events as e
+from shared.table.replace import replace
 from shared.table.state import ASKED, Config, Seat, Shoe, Status, TableState, clocks, free_chips
 
 

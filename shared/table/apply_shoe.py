@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from shared.table import events as e
 from shared.table.apply_seats import with_seat
+from shared.table.replace import replace
 from shared.table.state import Betting, Shoe, TableState
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from shared.table import apply_hand, apply_seats, apply_shoe
 from shared.table.events import Event
+from shared.table.replace import replace
 from shared.table.state import TableState
 
 _APPLY = {**apply_seats.APPLY, **apply_shoe.APPLY, **apply_hand.APPLY}

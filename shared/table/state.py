@@ -1,4 +1,5 @@
-"""What a table is at one version of its stream: frozen dataclasses, changed only by `evolve`."""
+"""What a table is at one version of its stream: frozen dataclasses, changed only by `evolve`. They
+have no slots for the sake of `shared.table.replace`."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ class Status(Enum):
     CLOSED = 3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Config:
     """What `TableOpened` fixed: the game with its checked settings, currency, clocks and seats.
     `ante` and `open_joining` are draw poker's."""
@@ -49,7 +50,7 @@ class Config:
         return not self.game.WAGERS
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Seat:
     """A player at the table. `chips` is all that lies in his escrow and has arrived, stakes of the
     running hand included; `owed` the commission booked and not yet taken (BAC-10); `requests` the
@@ -65,7 +66,7 @@ class Seat:
     box: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shoe:
     """The shoe in use or the next one, from the request on. `next_position` counts from 0 after
     the cut; `burn_left` are the cards still to burn at its start; a `spoiled` one saw a void or
@@ -97,7 +98,7 @@ class Shoe:
         return bool(self.root)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Betting:
     """An open betting window. Bets in the order placed as (box, player, wager, stake). `entry` and
     `entry_amount` are what a draw poker player pays to be dealt in."""
@@ -115,7 +116,7 @@ class Betting:
     entry_amount: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hand:
     """A hand from `HandOpened` to its end; `play` is the game's own state, `public` the positions
     of the cards that everybody has seen."""
@@ -127,7 +128,7 @@ class Hand:
     public: frozenset[int] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Pot:
     """What draw poker carries from hand to hand: the pot nobody played for, what the next entry is
     (`ante`, `half_pot`), who paid how much of it, the boxes that won the last pot, and how many
@@ -140,7 +141,7 @@ class Pot:
     windows: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CardsAwaited:
     """Cards that are due: asked of shuffle under the event id of version `version`."""
 
@@ -148,7 +149,7 @@ class CardsAwaited:
     slots: tuple[CardSlot, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Deciding:
     """Decisions that are due, by box, and their clock (TAB-06)."""
 
@@ -159,7 +160,7 @@ class Deciding:
     expired: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Incident:
     """What the pit reported and is not over yet (TAB-08). `choosing`: the player concerned keeps
     the card or asks for a redeal."""
@@ -170,7 +171,7 @@ class Incident:
     choosing: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TableState:
     """All of a table. `now` is the time of the last input, in microseconds since 1970."""
 

@@ -10,11 +10,11 @@ from croupier.type.v1.money_pb2 import Money
 
 from shared.games.play import Cell, Face
 from shared.table import events as e
-from shared.table.codec import timestamp, to_message
+from shared.table.codec import timestamp, to_message, write
 from shared.table.envelope import running_hand
 from shared.table.follow_deal import boxes_of
 from shared.table.options import options
-from shared.table.state import Shoe, Status, TableState, free_chips, next_clock, staked
+from shared.table.state import Seat, Shoe, Status, TableState, free_chips, next_clock, staked
 
 _STATUS = {
     Status.OPEN: table_pb2.TABLE_STATUS_OPEN,
@@ -67,18 +67,20 @@ def public_view(state: TableState) -> table_pb2.TableView:
     view = table_pb2.TableView(
         table=summary(state),
         hand_id=running_hand(state),
-        seats=[_seat(state, player) for player in state.seats],
-        boxes=[to_message(box) for box in _boxes(state)],
-        pot=_money(state, sum(staked(state, player) for player in state.seats)),
-        carried_pot=_money(state, state.pot.carried),
-        joining=[
-            to_message(e.ConsentAsked(player, deadline))
-            for player, deadline in state.joining.items()
-            if deadline > 0
-        ],
     )
+    pot = 0
+    for player, seat in state.seats.items():
+        _write_seat(state, seat, view.seats.add())
+        pot += staked(state, player)
+    _write_money(state, pot, view.pot)
+    _write_money(state, state.pot.carried, view.carried_pot)
+    for box in _boxes(state):
+        write(box, view.boxes.add())
+    for player, deadline in state.joining.items():
+        if deadline > 0:
+            write(e.ConsentAsked(player, deadline), view.joining.add())
     if state.hand is not None:
-        view.hands.extend(_hands(table.game.cells(state.hand.play), _public_cards(state)))
+        _write_hands(table.game.cells(state.hand.play), state.hand.public, view.hands)
     if state.shoe is not None:
         view.shoe.CopyFrom(_shoe(state.shoe))
     if state.next_shoe is not None:
@@ -91,8 +93,8 @@ def public_view(state: TableState) -> table_pb2.TableView:
         view.decision_phase = state.deciding.phase
         view.deciding_boxes.extend(state.deciding.players)
     if state.last_result is not None:
-        view.last_result.CopyFrom(to_message(state.last_result))
-        view.last_hands.extend(_hands(state.last_cells, state.last_public))
+        write(state.last_result, view.last_result)
+        _write_hands(state.last_cells, state.last_public, view.last_hands)
     return view
 
 
@@ -102,9 +104,9 @@ def player_view(state: TableState, player: str) -> table_pb2.PlayerView:
     seat = state.seats.get(player)
     if seat is None:
         return view
-    view.chips.CopyFrom(_money(state, seat.chips))
-    view.free_chips.CopyFrom(_money(state, free_chips(state, player)))
-    view.pending_chips.CopyFrom(_money(state, sum(amount for _, amount in seat.requests)))
+    _write_money(state, seat.chips, view.chips)
+    _write_money(state, free_chips(state, player), view.free_chips)
+    _write_money(state, sum([amount for _, amount in seat.requests]), view.pending_chips)
     if state.hand is not None:
         own = {f"box{box.number}" for box in state.hand.setup.boxes if box.owner == player}
         mine = {
@@ -112,20 +114,37 @@ def player_view(state: TableState, player: str) -> table_pb2.PlayerView:
             for name, cells in state.table.game.cells(state.hand.play).items()
             if name in own
         }
-        view.hands.extend(_hands(mine, None))
+        _write_hands(mine, None, view.hands)
     return view
 
 
 def event_view(event: e.Event, version: int, hand_id: str, viewer: str) -> table_pb2.TableEvent:
     """The event as `viewer` may see it: cards shown to another player are left out."""
-    out = table_pb2.TableEvent(version=version, type=type(event).__name__, hand_id=hand_id)
-    message = to_message(event)
+    out = table_pb2.TableEvent()
+    write_event_view(event, version, hand_id, viewer, out)
+    return out
+
+
+def write_event_view(
+    event: e.Event, version: int, hand_id: str, viewer: str, out: table_pb2.TableEvent
+) -> None:
+    """The same into a message that is there already, and empty."""
+    name = type(event).__name__
+    out.version = version
+    out.type = name
+    out.hand_id = hand_id
+    message = getattr(out, _FIELDS[name])
+    message.SetInParent()  # an event may have no field that is set
+    write(event, message)
     if isinstance(event, e.CardsDealt):
         for card, shown in zip(event.cards, message.cards, strict=True):
             if card.face is Face.OWNER and card.viewer == viewer and card.card is not None:
                 shown.card_plus_one = card.card + 1
-    getattr(out, _FIELDS[out.type]).CopyFrom(message)
-    return out
+
+
+def is_private(event: e.Event) -> bool:
+    """Whether `event_view` is not the same for everybody."""
+    return isinstance(event, e.CardsDealt) and any(card.face is Face.OWNER for card in event.cards)
 
 
 def _boxes(state: TableState) -> Iterable[e.BoxBets]:
@@ -145,41 +164,30 @@ def _shoe(shoe: Shoe) -> table_pb2.ShoeView:
     )
 
 
-def _seat(state: TableState, player: str) -> table_pb2.SeatView:
-    seat = state.seats[player]
-    return table_pb2.SeatView(
-        player=player,
-        chips=_money(state, seat.chips),
-        sitting_out=seat.sitting_out,
-        leaving=seat.leaving,
-        done_betting=seat.done,
-        owed=_money(state, seat.owed),
-    )
+def _write_seat(state: TableState, seat: Seat, view: table_pb2.SeatView) -> None:
+    view.player = seat.player
+    view.sitting_out = seat.sitting_out
+    view.leaving = seat.leaving
+    view.done_betting = seat.done
+    _write_money(state, seat.chips, view.chips)
+    _write_money(state, seat.owed, view.owed)
 
 
-def _money(state: TableState, minor_units: int) -> Money:
-    return Money(currency=state.table.currency, minor_units=minor_units)
+def _write_money(state: TableState, minor_units: int, money: Money) -> None:
+    money.currency = state.table.currency
+    money.minor_units = minor_units
 
 
-def _public_cards(state: TableState) -> frozenset[int]:
-    return state.hand.public if state.hand is not None else frozenset()
-
-
-def _hands(cells: Mapping[str, tuple[Cell, ...]], visible: frozenset[int] | None) -> list[Any]:
+def _write_hands(
+    cells: Mapping[str, tuple[Cell, ...]], visible: frozenset[int] | None, view: Any
+) -> None:
     """Hands of cards; where `visible` is given, other positions lie face down."""
-    return [
-        table_pb2.CardHand(
-            name=name,
-            cards=[
-                table_pb2.SeenCard(
-                    position=cell.position,
-                    card=str(cell.card)
-                    if cell.card is not None and (visible is None or cell.position in visible)
-                    else "",
-                )
-                for cell in held
-            ],
-        )
-        for name, held in cells.items()
-        if held
-    ]
+    for name, held in cells.items():
+        if held:
+            hand = view.add()
+            hand.name = name
+            for cell in held:
+                seen = hand.cards.add()
+                seen.position = cell.position
+                if cell.card is not None and (visible is None or cell.position in visible):
+                    seen.card = str(cell.card)
