@@ -12,6 +12,7 @@ from services.wallet.cashier import Cashier
 from services.wallet.enquiries import CONSUMER
 from services.wallet.following import apply
 from services.wallet.server import Wallet
+from services.wallet.table_events import MONEY_EVENTS
 from shared.bus.consumer import Consuming
 from shared.bus.consumers import Consumers
 from shared.bus.ping import Pinger
@@ -37,7 +38,7 @@ async def serve(settings: WalletSettings, stopping: asyncio.Event) -> None:
         add_WalletServiceServicer_to_server(Wallet(cashier, pool), server.grpc)
         server.offer(wallet_pb2.DESCRIPTOR.services_by_name["WalletService"])
         consumers = Consumers(
-            Consuming(CONSUMER, "wallet", apply, pinger), ("table",), log, dsn, bus
+            Consuming(CONSUMER, "wallet", apply, pinger, MONEY_EVENTS), ("table",), log, dsn, bus
         )
         following = asyncio.create_task(consumers.run(), name="consumers")
         serving = asyncio.create_task(server.run_until(stopping), name="grpc")

@@ -35,7 +35,9 @@ class Bookmarks:
         assert row is not None
         return Bookmark(row["position"], row["hash"]), row["recorded_at"]
 
-    async def move(self, connection: Connection, held: Bookmark, last: RecordedEvent) -> bool:
+    async def move(
+        self, connection: Connection, held: Bookmark, last: Bookmark | RecordedEvent
+    ) -> bool:
         """Moves the row from `held` to `last`; it stays locked until the transaction ends.
 
         That is the fence: False means that another replica has moved it meanwhile, or that the log

@@ -9,18 +9,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 
 import asyncpg
 import structlog
+from croupier.event.v1 import event_pb2
 from google.protobuf.message import DecodeError
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.errors import Error as NatsError
 
 from shared.bus import metrics
-from shared.bus.batch import LAST_HEADER, decode
+from shared.bus.batch import LAST_HEADER, from_message
 from shared.bus.bookmark import Bookmark, Bookmarks
 from shared.bus.parking import ParkingSpace, words_for
 from shared.bus.pull import Pull
@@ -60,13 +61,28 @@ those that fail, so `apply` must be right for any cut of the sequence."""
 class Consuming:
     """What a service's consumer is: its name, the service's schema, what it does with events.
 
-    `on_committed` is told which partitions `apply` appended to, after the commit.
+    `on_committed` is told which partitions `apply` appended to, after the commit. `types` are those
+    of the events that `apply` is given (None: all); others only move the position.
     """
 
     name: str
     schema: str
     apply: Apply
     on_committed: OnCommitted
+    types: frozenset[str] | None = None
+
+    def wants(self, type_name: str) -> bool:
+        """Whether `apply` is given events of this type."""
+        return self.types is None or type_name in self.types
+
+
+@dataclass(slots=True)
+class _Stretch:
+    """A piece of the partition, from the position behind the own one to that of `last`: the events
+    in it that are to be applied."""
+
+    last: Bookmark
+    events: list[RecordedEvent] = field(default_factory=list)
 
 
 class _FenceLostError(Exception):
@@ -204,46 +220,55 @@ class Consumer:
 
     async def _apply_messages(self, connection: Connection, messages: Sequence[Msg]) -> None:
         """Applies what is new in messages, in the order of positions, without leaving any out."""
-        ready: list[RecordedEvent] = []
+        ready = _Stretch(self._held)
         for message in messages:
-            events = self._new_events(message, ready[-1].position if ready else 0)
-            if not events:
+            found = self._new_in(message, ready.last.position)
+            if found is None:
                 continue
-            expected = (ready[-1].position if ready else self._held.position) + 1
-            if events[0].position != expected:
+            first, stretch = found
+            if first != ready.last.position + 1:
                 await self._apply(connection, ready)
-                ready = []
-                await self._read_up_to(connection, events[-1].position)
+                await self._read_up_to(connection, stretch.last.position)
+                ready = _Stretch(self._held)
                 continue
-            ready += events
-            if len(ready) >= MAX_BATCH_EVENTS:
+            ready.events += stretch.events
+            ready.last = stretch.last
+            if len(ready.events) >= MAX_BATCH_EVENTS:
                 await self._apply(connection, ready)
-                ready = []
+                ready = _Stretch(self._held)
         await self._apply(connection, ready)
 
-    def _new_events(self, message: Msg, ready_up_to: int) -> list[RecordedEvent]:
-        """The events of a message that come behind all that is applied or ready."""
-        last = max(self._held.position, ready_up_to)
+    def _is_due(self, event: RecordedEvent | event_pb2.RecordedEvent) -> bool:
+        """Whether an event is to be applied, or parked behind one that could not be."""
+        return self._consuming.wants(event.type) or event.stream in self._parked
+
+    def _new_in(self, message: Msg, last: int) -> tuple[int, _Stretch] | None:
+        """What a message brings behind position `last`, and where that begins."""
         # Most repetitions are known by the header alone.
         stated = (message.headers or {}).get(LAST_HEADER, "")
         if stated.isdecimal() and int(stated) <= last:
-            return []
+            return None
         try:
-            batch = decode(message.data)
+            batch = event_pb2.Batch.FromString(message.data)
+            fresh = [event for event in batch.events if event.position > last]
+            # Most events of a table are nothing to the wallet: they are not even taken apart.
+            due = [from_message(event) for event in fresh if self._is_due(event)]
         except (DecodeError, ValueError):
             # The log has what this was meant to be; the next look fetches it.
             self._log.error("message_unreadable", subject=message.subject)
-            return []
+            return None
         if batch.partition != self._partition:
             self._log.error("message_of_other_partition", subject=message.subject)
-            return []
-        return [event for event in batch.events if event.position > last]
+            return None
+        if not fresh:
+            return None
+        return fresh[0].position, _Stretch(Bookmark(fresh[-1].position, fresh[-1].hash), due)
 
     async def _acknowledge(self, messages: Sequence[Msg]) -> None:
         """Tells JetStream that messages are done with. If that gets lost they come again."""
         with contextlib.suppress(NatsError, OSError):
-            for message in messages:
-                await message.ack()
+            # The durable is one that takes this as said of all before it.
+            await messages[-1].ack()
 
     async def _read_up_to(self, connection: Connection, position: int) -> None:
         """Applies from the log what lies between the own position and `position`."""
@@ -254,31 +279,36 @@ class Consumer:
             if not events:
                 raise _BusContradictsError
             metrics.CONSUMER_FROM_LOG.labels(*self._labels).inc(len(events))
-            await self._apply(connection, events)
+            last = Bookmark(events[-1].position, events[-1].hash)
+            await self._apply(connection, _Stretch(last, list(filter(self._is_due, events))))
 
-    async def _apply(self, connection: Connection, events: Sequence[RecordedEvent]) -> None:
-        """Applies events that follow the own position, and moves it, in one transaction."""
-        if not events:
+    async def _apply(self, connection: Connection, stretch: _Stretch) -> None:
+        """Applies what follows the own position, and moves it, in one transaction."""
+        last, events = stretch.last, stretch.events
+        if last.position == self._held.position:
             return
         metrics.CONSUMER_BATCH.labels(*self._labels).observe(len(events))
         try:
-            moved = await self._apply_together(connection, events)
+            moved = await self._apply_together(connection, last, events)
         except (_FenceLostError, _BusContradictsError):
             raise
         except Exception as error:
             if is_infrastructure(error):
                 raise
-            moved = await self._apply_one_by_one(connection, events)
-        self._held = Bookmark(events[-1].position, events[-1].hash)
+            moved = await self._apply_one_by_one(connection, last, events)
+        self._held = last
         metrics.CONSUMER_POSITION.labels(*self._labels).set(self._held.position)
         if moved:
             self._consuming.on_committed(moved)
 
     async def _apply_together(
-        self, connection: Connection, events: Sequence[RecordedEvent]
+        self, connection: Connection, last: Bookmark, events: Sequence[RecordedEvent]
     ) -> frozenset[str]:
+        if not events:
+            await self._move(connection, last)  # one statement is a transaction of its own
+            return frozenset()
         async with connection.transaction():
-            await self._move(connection, events[-1])
+            await self._move(connection, last)
             due = [event for event in events if event.stream not in self._parked]
             if len(due) < len(events):
                 await self._parking.park(
@@ -288,14 +318,14 @@ class Consumer:
             return await self._consuming.apply(connection, due) if due else frozenset()
 
     async def _apply_one_by_one(
-        self, connection: Connection, events: Sequence[RecordedEvent]
+        self, connection: Connection, last: Bookmark, events: Sequence[RecordedEvent]
     ) -> frozenset[str]:
         """The same, each event in a savepoint of its own: those that fail are parked."""
         parked = set(self._parked)
         errors: list[tuple[RecordedEvent, str]] = []
         moved: frozenset[str] = frozenset()
         async with connection.transaction():
-            await self._move(connection, events[-1])
+            await self._move(connection, last)
             for event in events:
                 if event.stream in parked:
                     errors.append((event, _BEHIND))
@@ -322,7 +352,7 @@ class Consumer:
         metrics.PARKED_STREAMS.labels(*self._labels).set(len(parked))
         return moved
 
-    async def _move(self, connection: Connection, last: RecordedEvent) -> None:
+    async def _move(self, connection: Connection, last: Bookmark) -> None:
         if await self._bookmarks.move(connection, self._held, last):
             return
         if not await self._bookmarks.hold(connection, self._held):
@@ -339,8 +369,9 @@ class Consumer:
             events = await read_stream_on(connection, stream, versions[0] - 1, len(versions))
             for event in events:
                 try:
-                    async with connection.transaction():
-                        moved |= await self._consuming.apply(connection, [event])
+                    if self._consuming.wants(event.type):
+                        async with connection.transaction():
+                            moved |= await self._consuming.apply(connection, [event])
                 except Exception as error:
                     if is_infrastructure(error):
                         raise

@@ -107,7 +107,8 @@ async def ensure_durable(
                 durable_name=durable,
                 deliver_policy=DeliverPolicy.ALL if since is None else DeliverPolicy.BY_START_TIME,
                 opt_start_time=since,
-                ack_policy=AckPolicy.EXPLICIT,
+                # One acknowledgement says that all messages before are done with as well.
+                ack_policy=AckPolicy.ALL,
                 ack_wait=ACK_WAIT_S,
                 max_ack_pending=MAX_ACK_PENDING,
                 filter_subject=subjects,

@@ -221,7 +221,7 @@ async def find_command_on(
     return None if row is None else CommandRecord(*row)
 
 
-def recorded_events(rows: Iterable[asyncpg.Record]) -> list[RecordedEvent]:
+def recorded_events(rows: Iterable[Sequence[Any] | asyncpg.Record]) -> list[RecordedEvent]:
     """Rows with the columns of `log.events` in the order of `RecordedEvent`."""
     return [RecordedEvent(*cast("tuple[Any, ...]", row)) for row in rows]
 

@@ -17,6 +17,7 @@ from deploy.embedded_postgres import EmbeddedPostgres, binary
 from services.wallet.cashier import Cashier
 from services.wallet.following import apply
 from services.wallet.orders import Command, Deposit, OpenAccount
+from services.wallet.table_events import MONEY_EVENTS
 from shared.bus.consumer import Consumer, Consuming
 from shared.bus.stream import connect
 from shared.log import Append, CommandKey, NewEvent, PostgresLog, open_pool
@@ -104,7 +105,7 @@ async def settle(database: Database, client: Client, hands: int) -> float:
     """Seconds from the consumer's start to the last hand; then the books are checked."""
     root = await asyncpg.connect(database.dsn())
     head = await root.fetchval("SELECT position FROM log.partitions WHERE name = 'table.0'")
-    consuming = Consuming("wallet", "wallet", apply, lambda moved: None)
+    consuming = Consuming("wallet", "wallet", apply, lambda moved: None, MONEY_EVENTS)
     consumer = Consumer(consuming, "table.0", database.dsn("croupier_wallet"), client)
     started = time.perf_counter()
     following = asyncio.create_task(consumer.run())

@@ -57,10 +57,11 @@ class Probe:
     pings: list[frozenset[str]] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
     gate: asyncio.Event | None = None
+    types: frozenset[str] | None = None
 
     def consuming(self) -> Consuming:
         """This handler as the consumer wants it."""
-        return Consuming(NAME, SCHEMA, self.apply, self.pings.append)
+        return Consuming(NAME, SCHEMA, self.apply, self.pings.append, self.types)
 
     async def apply(
         self, connection: Connection, events: Sequence[RecordedEvent]

@@ -178,7 +178,7 @@ async def test_an_unacknowledged_message_comes_again_and_is_skipped(
         STREAM,
         ConsumerConfig(
             durable_name=DURABLE,
-            ack_policy=AckPolicy.EXPLICIT,
+            ack_policy=AckPolicy.ALL,
             ack_wait=0.3,
             filter_subject="croupier.table.0.*",
         ),

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from uuid import uuid4
+
 import pytest
 
 from shared.bus.parking import ParkedEvent, list_parked, request_retry
+from shared.log import Append, NewEvent
 from tests.integration.bus import probe
 from tests.integration.bus.conftest import House
 from tests.integration.bus.probe import PoisonError, Probe
@@ -53,6 +56,39 @@ async def test_a_poison_event_parks_its_stream_and_no_other(house: House, handle
         (3, "behind a parked event of its stream"),
         (4, "behind a parked event of its stream"),
     ]
+
+
+@pytest.mark.usefixtures("source")
+async def test_types_that_nobody_wants_move_the_position_only(house: House, handler: Probe) -> None:
+    handler.types = frozenset({"BetPlaced"})
+    house.consumer(handler)
+
+    async def write(stream: str, version: int, *kinds: str) -> int:
+        events = tuple(NewEvent(kind, b"1", "player:7") for kind in kinds)
+        [answer] = await house.log.append([Append(uuid4(), f"table/{stream}", version, events)])
+        return answer.first_position + len(kinds) - 1
+
+    await write("a", 0, "HandOpened", "BetPlaced", "HandOpened")
+    await write("b", 0, "HandOpened")
+    last = await write("a", 3, "BetPlaced", "HandOpened")
+    await eventually(lambda: _stands_at(house, last))
+    assert await probe.applied(house.root) == [2, 5]
+
+
+@pytest.mark.usefixtures("source")
+async def test_behind_a_parked_event_nothing_is_left_out(house: House, handler: Probe) -> None:
+    """Whatever it is: a retry reads the stream without gaps."""
+    handler.types = frozenset({"BetPlaced"})
+    house.consumer(handler)
+    await house.write("bad", b"poison")
+    await eventually(lambda: _parks(house, 1))
+    events = (NewEvent("HandOpened", b"1", "player:7"), NewEvent("BetPlaced", b"1", "player:7"))
+    await house.log.append([Append(uuid4(), "table/bad", 1, events)])
+    await eventually(lambda: _parks(house, 3))
+    handler.poisoned = False
+    await request_retry(house.root, probe.SCHEMA, "table/bad")
+    await eventually(lambda: _parks(house, 0))
+    assert await probe.applied(house.root) == [1, 3]
 
 
 @pytest.mark.usefixtures("source")
@@ -124,6 +160,11 @@ async def _parks(house: House, count: int) -> bool:
 
 async def _tried(house: House, attempts: int) -> bool:
     return (await parked(house))[0].attempts == attempts
+
+
+async def _stands_at(house: House, position: int) -> bool:
+    found = await house.root.fetchval("SELECT max(position) FROM probe.consumer_positions")
+    return bool(found == position)
 
 
 async def _has(house: House, wanted: dict[str, int]) -> bool:
