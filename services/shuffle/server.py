@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from hashlib import sha256
 from typing import Any, Protocol
 from uuid import UUID
@@ -16,10 +17,12 @@ from services.shuffle.shoes import Request, Shoes
 from shared.errors import CroupierError
 from shared.proofs.encoding import encode
 from shared.rpc.caller import caller, correlation_id
+from shared.rpc.guard import refusal_of
 
 DEFAULT_PAGE = 100
 MAX_PAGE = 500
 
+MOST_DEALS = 64
 _Context = Any
 _USES = {use.value: use for use in Use}
 _REASONS = {reason.value: reason for reason in RetireReason}
@@ -109,6 +112,27 @@ class Shuffle(ShuffleServiceServicer):
             Deal(_asker(request), request.hand_id, draws),
         )
         return pb.DealResponse(cards=dealt.cards, cut_card_reached=dealt.cut_card_reached)
+
+    async def DealMany(  # noqa: N802
+        self, request: pb.DealManyRequest, context: _Context
+    ) -> pb.DealManyResponse:
+        if not 1 <= len(request.deals) <= MOST_DEALS:
+            raise CroupierError("BAD_REQUEST", f"1 to {MOST_DEALS} in one call", "deals")
+        # All of them wait for the log together, so they are appended in one transaction.
+        outcomes = await asyncio.gather(*(self._outcome(deal, context) for deal in request.deals))
+        return pb.DealManyResponse(outcomes=outcomes)
+
+    async def _outcome(self, request: pb.DealRequest, context: _Context) -> pb.DealOutcome:
+        try:
+            return pb.DealOutcome(dealt=await self.Deal(request, context))
+        except Exception as error:
+            # One that cannot be dealt must not keep the others from their cards.
+            refusal = refusal_of("DealMany", error)
+            return pb.DealOutcome(
+                refused=pb.DealRefusal(
+                    reason=refusal.reason, message=refusal.message, field=refusal.field
+                )
+            )
 
     async def ClaimShoe(  # noqa: N802
         self, request: pb.ClaimShoeRequest, context: _Context

@@ -17,7 +17,7 @@ from services.table.proposal import MakeFact, Proposal
 from shared.errors import CroupierError
 from shared.log import EventLog, RecordedEvent
 from shared.table import events as e
-from shared.table.next_step import Chips, next_step
+from shared.table.next_step import Chips
 
 LOOK_EVERY_S = 2.0
 MOST_AT_ONCE = 1_000
@@ -93,7 +93,7 @@ class Cashier:
 
 def _chips(owner: TableOwner) -> list[Chips]:
     """The buy-ins that the table waits for."""
-    return [errand for errand in next_step(owner.state).errands if isinstance(errand, Chips)]
+    return [errand for errand in owner.waiting.errands if isinstance(errand, Chips)]
 
 
 def _awaited(owner: TableOwner, request_id: str) -> bool:

@@ -18,6 +18,7 @@ import structlog
 from croupier.shuffle.v1 import events_pb2, shuffle_pb2, shuffle_pb2_grpc
 
 from services.table import metrics
+from services.table.dealing import CALL_TIMEOUT_S, Dealing
 from services.table.owner import TableOwner
 from services.table.proposal import MakeFact, Proposal
 from shared.cards import parse_card
@@ -35,11 +36,9 @@ from shared.table.next_step import (
     PutAway,
     RecordCut,
     SealShoe,
-    next_step,
     opening_of,
 )
 
-CALL_TIMEOUT_S = 10.0
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 
@@ -62,6 +61,7 @@ class Errands:
     ) -> None:
         self._shuffle = shuffle
         self._token = service_token
+        self._dealing = Dealing(shuffle, service_token)
         self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
         self._run: Mapping[type[Any], Callable[[TableOwner, Any], Awaitable[MakeFact]]] = {
             OpenShoe: self._open_shoe,
@@ -75,7 +75,7 @@ class Errands:
         """Starts what is due at the table and not under way; called after every change."""
         if owner.released:
             return
-        for errand in next_step(owner.state).errands:
+        for errand in owner.waiting.errands:
             if isinstance(errand, Chips):
                 continue  # `Cashier` looks for the wallet's word
             key = (owner.table_id, type(errand).__name__, errand.request_id)
@@ -135,10 +135,9 @@ class Errands:
 
     async def _until_done(self, owner: TableOwner, errand: Errand) -> None:
         kind = type(errand).__name__
-        bound = _log.bind(table=owner.table_id, errand=kind)
         started = time.perf_counter()
         pause_s = FIRST_PAUSE_S
-        while not owner.released and errand in next_step(owner.state).errands:
+        while not owner.released and errand in owner.waiting.errands:
             try:
                 make = await self._made(owner, errand)
                 causation = UUID(errand.request_id)
@@ -148,7 +147,13 @@ class Errands:
                 if refused.reason == "STALE_EPOCH":
                     await owner.release(_taken())
                     return
-                bound.warning("errand_failed", reason=refused.reason, message=refused.message)
+                _log.warning(
+                    "errand_failed",
+                    table=owner.table_id,
+                    errand=kind,
+                    reason=refused.reason,
+                    message=refused.message,
+                )
                 await asyncio.sleep(pause_s)
                 pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
             else:
@@ -241,13 +246,12 @@ class Errands:
                 raise
 
     async def _cards(self, owner: TableOwner, errand: Cards) -> MakeFact:
-        answer = await self._call(
-            self._shuffle.Deal,
+        answer = await self._dealing.deal(
             shuffle_pb2.DealRequest(
                 **_named(owner, errand.shoe_id, errand.request_id),
                 hand_id=errand.hand_id,
                 draws=[_draw(slot) for slot in errand.slots],
-            ),
+            )
         )
         shown = {card.position: parse_card(card.card) for card in answer.cards}
         cards = tuple(

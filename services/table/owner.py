@@ -19,6 +19,7 @@ from shared.table import events as e
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
 from shared.table.evolve import evolve
+from shared.table.next_step import Waiting, next_step
 from shared.table.state import TableState, next_clock, open_deadline
 
 MOST_QUEUED = 512
@@ -58,6 +59,7 @@ class TableOwner:
         self._why_released: CroupierError | None = None
         self._in_doubt = False
         self._nudge: asyncio.TimerHandle | None = None
+        self._waiting: tuple[TableState, Waiting] | None = None
         # Its own context: what the table does is nobody's call, whoever had it opened.
         self._task = asyncio.create_task(
             self._run(), name=f"table {self.table_id}", context=Context()
@@ -86,6 +88,13 @@ class TableOwner:
     def released(self) -> bool:
         """Whether this node has let go of the table."""
         return self._why_released is not None
+
+    @property
+    def waiting(self) -> Waiting:
+        """What the table waits for, worked out once for each state."""
+        if self._waiting is None or self._waiting[0] is not self.state:
+            self._waiting = (self.state, next_step(self.state))
+        return self._waiting[1]
 
     @property
     def between_hands(self) -> bool:
@@ -237,8 +246,8 @@ class TableOwner:
         for version, hand_id, event in change.events:
             if isinstance(event, e.HandSettled | e.HandVoided):
                 metrics.hands.labels(self.state.table.game.NAME, type(event).__name__).inc()
-                self._bound.info("hand_over", hand=hand_id, version=version)
-        self._clock.keep(open_deadline(change.state))
+                self._bound.debug("hand_over", hand=hand_id, version=version)
+        self._clock.keep(self.waiting.deadline)
         self._tell_lobby(change.state)
         self._act(self)
 

@@ -55,6 +55,7 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.shuffle.v1.ShuffleService/OpenSeed": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/SealShoe": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/Deal": _TABLE,
+    "/croupier.shuffle.v1.ShuffleService/DealMany": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/ClaimShoe": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/RetireShoe": _TABLE,
     "/croupier.shuffle.v1.ShuffleService/GetShoe": _TABLE | _AUDIT,

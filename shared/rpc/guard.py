@@ -115,7 +115,7 @@ class Guard(grpc.aio.ServerInterceptor):
                 async with asyncio.timeout(UNARY_TIMEOUT_S):
                     return await behaviour(request, context)
             except Exception as error:
-                refusal = _refusal(method, error)
+                refusal = refusal_of(method, error)
                 reason = refusal.reason
                 await _tell(context, refusal, correlation)
             finally:
@@ -154,7 +154,7 @@ class Guard(grpc.aio.ServerInterceptor):
                 reason = "DRAINING"
                 await _tell(context, _draining(), correlation)
             except Exception as error:
-                refusal = _refusal(method, error)
+                refusal = refusal_of(method, error)
                 reason = refusal.reason
                 await _tell(context, refusal, correlation)
             finally:
@@ -202,7 +202,7 @@ async def _send(answers: Any, context: _Context) -> None:
             await context.write(answer)
 
 
-def _refusal(method: str, error: Exception) -> CroupierError:
+def refusal_of(method: str, error: Exception) -> CroupierError:
     """What the caller hears of `error`. Aborts by the handler itself pass through."""
     if isinstance(error, CroupierError):
         return error

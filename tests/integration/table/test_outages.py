@@ -201,8 +201,8 @@ async def test_shuffle_is_killed_in_every_phase_of_a_hand(empty_house: House) ->
     await house.relay()
     async with Gate(shuffle.address) as gate:
         # The first deal of a shoe is its burn, which takes two.
-        calls = ["OpenShoe", "CutShoe", "SealShoe", "Deal", "Deal", "Deal"]
-        killer = Killer(shuffle, calls, ["Deal"])
+        calls = ["OpenShoe", "CutShoe", "SealShoe", "DealMany", "DealMany", "DealMany"]
+        killer = Killer(shuffle, calls, ["DealMany"])
         gate.passing = killer.passing
         await house.node(shuffle_address=gate.address)
         await house.open()

@@ -9,7 +9,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
 import grpc
-from croupier.shuffle.v1 import events_pb2
+from croupier.shuffle.v1 import events_pb2, shuffle_pb2
 from croupier.table.v1 import table_pb2 as pb
 
 from shared.rpc.access import Role
@@ -36,10 +36,14 @@ class Holding:
                 self.held.set()
                 await self.let_go.wait()
         try:
-            return await pass_on()
+            answer = await pass_on()
         except grpc.aio.AioRpcError as error:
             self.refusals.append(from_rpc_error(error).reason)
             raise
+        if method == "DealMany":
+            outcomes = shuffle_pb2.DealManyResponse.FromString(answer).outcomes
+            self.refusals += [each.refused.reason for each in outcomes if each.HasField("refused")]
+        return answer
 
 
 @dataclass
@@ -60,8 +64,8 @@ async def takeover(house: House) -> AsyncIterator[Takeover]:
             await stack.enter_async_context(Gate(house.address("shuffle-1"))) for _ in range(2)
         ]
         # The burn's two requests pass.
-        of_first = gates[0].passing = Holding(("Deal",), free=2)
-        of_second = gates[1].passing = Holding(("Deal", "RetireShoe"))
+        of_first = gates[0].passing = Holding(("DealMany",), free=2)
+        of_second = gates[1].passing = Holding(("DealMany", "RetireShoe"))
         first = await house.node_process("table-1", shuffle_address=gates[0].address)
         await house.open("t1")
         ann = await house.seat("ann")
