@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from croupier.table.v1 import table_pb2
 
 from services.table.watching import (
     Change,
@@ -96,12 +97,12 @@ async def test_what_waits_is_told_in_one_update_as_far_as_nothing_is_between() -
     assert viewer.tell(fourth)
     [told] = await items(mailbox, 1)
     assert told == Told(viewer, start)
-    update = viewer.update(start)
+    update = table_pb2.Update.FromString(viewer.update(start))
     assert (update.previous, update.version) == (0, second.state.version)
     assert len(update.events) == 2
     answer, told = await items(mailbox, 2)
     assert answer == "acknowledgement"
-    update = viewer.update(told.change)
+    update = table_pb2.Update.FromString(viewer.update(told.change))
     assert (update.previous, update.version) == (second.state.version, third.state.version)
     assert viewer.seen == third.state.version
 
@@ -115,7 +116,8 @@ async def test_one_update_holds_a_bounded_number_of_changes() -> None:
     for change in sit_outs(story, 100):
         viewer.tell(change)
     [told] = await items(mailbox, 1)
-    assert len(viewer.update(told.change).events) == 63
+    update = table_pb2.Update.FromString(viewer.update(told.change))
+    assert len(update.events) == 63
 
 
 def dealt(*cards: tuple[Face, str]) -> e.CardsDealt:
@@ -129,7 +131,7 @@ def dealt(*cards: tuple[Face, str]) -> e.CardsDealt:
 
 
 def seen(change: Change, viewer: str) -> Sequence[int]:
-    [event] = change.told(viewer)
+    [event] = table_pb2.Update.FromString(change.events_for(viewer)).events
     return [card.card_plus_one for card in event.cards_dealt.cards]
 
 
@@ -144,14 +146,15 @@ def test_a_private_card_is_told_to_its_player_alone_whoever_asks_first() -> None
 
 def test_a_public_change_is_made_once_for_all() -> None:
     change = Change([(1, "h", dealt((Face.UP, "")))], Story().state)
-    assert change.told("ann") is change.told("bob")
-    assert change.public is change.public
+    assert change.events_for("ann") is change.events_for("bob")
+    assert change.table is change.table
 
 
 def test_one_without_a_name_has_nothing_of_his_own() -> None:
     change = Change((), Story(chips=("ann",)).state)
-    assert picture([change], "ann", 0).you.player == "ann"
-    assert not picture([change], "", 0).HasField("you")
+    own = table_pb2.Update.FromString(picture([change], "ann", 0))
+    assert own.you.player == "ann"
+    assert not table_pb2.Update.FromString(picture([change], "", 0)).HasField("you")
 
 
 @pytest.mark.parametrize("role", list(Role))
