@@ -3,6 +3,7 @@ ever in one pair of hands."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
@@ -288,6 +289,45 @@ async def test_a_node_that_was_held_up_finds_its_tables_gone(empty_house: House)
     at_a.cancel()
     types = await house.types(table_id)
     assert types.count("CutChosen") == 1
+
+
+async def test_what_was_under_way_at_a_node_that_dies_is_carried_out_once_and_in_order(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    await house.shuffle()
+    await house.wallet()
+    await house.relay()
+    dying = await house.node_process("node-a")
+    await house.node("node-b")
+    table_id = table_of("node-a")
+    await house.open(table_id, node="node-b")
+    await owned_by(house, table_id, "node-a")
+    ann = await house.seat("ann", table_id, node="node-b")
+    async with ann.playing(table_id) as stream:
+        await stream.answered(await stream.command(table_id, bet(100, box=1)))
+        dying.pause()
+        # All of it goes to a node that does not answer any more.
+        sent = [await stream.command(table_id, bet(100, box=box)) for box in (2, 3)]
+        sent.append(await stream.command(table_id, bet(200, box=2)))
+        calling = asyncio.create_task(ann.execute(table_id, alone := bet(100, box=4)))
+        answers = [(await stream.answered(each)).acknowledgement.version for each in sent]
+        assert answers == sorted(answers)
+        assert answers[0] > 0
+        await calling
+        dying.kill()
+        # Whatever came first, what was sent one behind the other was placed so.
+        placed = [event.bet_placed for event in stream.events if event.type == "BetPlaced"]
+        assert [(each.box, each.stake) for each in placed if each.box != 4] == [
+            (1, 100),
+            (2, 100),
+            (3, 100),
+            (2, 200),
+        ]
+        assert await ann.execute(table_id, alone) == calling.result()
+        assert_seamless(stream.updates)
+    assert (await house.types(table_id)).count("BetPlaced") == 5
+    assert await epoch_of(house, table_id) == 2
 
 
 async def test_the_log_refuses_an_owner_that_is_not_the_last(house: House) -> None:
