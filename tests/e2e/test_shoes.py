@@ -118,7 +118,7 @@ async def test_after_a_change_of_keys_the_house_goes_on_and_the_old_seed_key_may
 
     async def resealed() -> bool:
         lines = {line["id"]: line for line in await told(played, "keys", "list")}
-        return lines["s1"]["seeds"] == 0 and lines["s2"]["seeds"] >= 6
+        return bool(lines["s1"]["seeds"] == 0 and lines["s2"]["seeds"] >= 6)
 
     await eventually(resealed, within_s=30)
     assert (await played.run("keys", "forget", "s1")).status == 0
