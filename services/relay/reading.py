@@ -11,17 +11,21 @@ MAX_BLOCKS = 200
 MAX_EVENTS = 1_000
 # Both in one round trip: at a partition where little happens that is most of what a message costs.
 _NEXT = """
-    SELECT e.partition, e.position, e.stream, e.version, e.type, e.schema_version, e.payload,
-           e.hash, e.hand_id, e.causation_id, e.correlation_id, e.actor, e.recorded_at,
-           b.first_position, b.count, b.head
-      FROM (SELECT first_position, count, head FROM log.blocks
-             WHERE partition = $1 AND first_position > $2
-             ORDER BY first_position LIMIT $3) AS b
-      JOIN log.events AS e ON e.partition = $1
-       AND e.position BETWEEN b.first_position AND b.first_position + b.count - 1
-     ORDER BY b.first_position, e.position LIMIT $4
+    WITH blocks AS MATERIALIZED (
+        SELECT first_position, count, head FROM log.blocks
+         WHERE partition = $1 AND first_position > $2 ORDER BY first_position LIMIT $3
+    ), events AS MATERIALIZED (
+        SELECT partition, position, stream, version, type, schema_version, payload, hash, hand_id,
+               causation_id, correlation_id, actor, recorded_at
+          FROM log.events
+         WHERE partition = $1 AND position > $2
+           AND position < (SELECT max(first_position + count) FROM blocks)
+         ORDER BY position LIMIT $4
+    )
+    SELECT e.*, b.count, b.head
+      FROM events AS e LEFT JOIN blocks AS b ON b.first_position = e.position
+     ORDER BY e.position
 """
-_EVENT_COLUMNS = 13
 
 
 async def batches_after(connection: Connection, partition: str, position: int) -> list[Batch]:
@@ -30,12 +34,12 @@ async def batches_after(connection: Connection, partition: str, position: int) -
     batches = []
     at = 0
     while at < len(rows):
-        *_, first, count, head = rows[at]
-        of_block = rows[at : at + count]
-        if len(of_block) < count:
+        # The first event of an append has the append's own columns beside it.
+        *_, count, head = rows[at]
+        events = recorded_events(row[:-2] for row in rows[at : at + count])
+        if len(events) < count:
             break  # cut off: it comes whole the next time
-        events = recorded_events(row[:_EVENT_COLUMNS] for row in of_block)
-        batches.append(Batch(partition, first, head, tuple(events)))
+        batches.append(Batch(partition, events[0].position, head, tuple(events)))
         at += count
     return batches
 
