@@ -30,7 +30,8 @@ def stop(number, frame):
     sys.exit(0)
 signal.signal(signal.SIGTERM, stop)
 signal.signal(signal.SIGINT, stop)
-(here / "serving").write_text(str(os.getpid()))
+(here / "pid").write_text(str(os.getpid()))
+(here / "pid").rename(here / "serving")
 while True:
     signal.pause()
 """
@@ -111,7 +112,7 @@ async def test_a_process_that_never_serves_has_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keeping, "START_TIMEOUT_S", 0.1)
-    silent = SERVER.replace('(here / "serving")', '(here / "elsewhere")')
+    silent = SERVER.replace('"serving"', '"elsewhere"')
     async with kept(tmp_path, program(tmp_path, silent)) as keeper:
         with pytest.raises(StartFailedError, match="does not serve"):
             await keeper.start()
