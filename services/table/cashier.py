@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -29,10 +28,17 @@ _log = structlog.get_logger()
 class Cashier:
     """Brings `ChipsFunded` and `ChipsRefused` to the tables of this node that wait for them."""
 
-    def __init__(self, log: EventLog, owners: Mapping[str, TableOwner]) -> None:
+    def __init__(self, log: EventLog) -> None:
         self._log = log
-        self._owners = owners
+        self._owners: dict[str, TableOwner] = {}
         self._look = asyncio.Event()
+
+    def keep(self, owner: TableOwner) -> None:
+        """The table has changed: it waits for the wallet, or no longer does."""
+        if not owner.released and _chips(owner):
+            self._owners[owner.table_id] = owner
+        elif self._owners.get(owner.table_id) is owner:
+            del self._owners[owner.table_id]
 
     async def listen(self, nats: Nats) -> None:
         """Hears the wallet's batches as they are published; a missed one costs two seconds."""
@@ -62,16 +68,12 @@ class Cashier:
     async def _heard(self, message: Msg) -> None:
         # Only a hint: chips become playable by what the log says, not by what the bus says. The
         # wallet's answers to a table are in the stream wallet/<table id>.
-        owner = self._owners.get(message.subject.rpartition(".")[2])
-        if owner is not None and _chips(owner):
+        if message.subject.rpartition(".")[2] in self._owners:
             self._look.set()
 
     async def _look_into_log(self) -> None:
         awaited = [
-            UUID(errand.request_id)
-            for owner in self._owners.values()
-            if not owner.released
-            for errand in _chips(owner)
+            UUID(errand.request_id) for owner in self._owners.values() for errand in _chips(owner)
         ]
         for first in range(0, len(awaited), MOST_AT_ONCE):
             for event in await self._log.find_by_causation(awaited[first : first + MOST_AT_ONCE]):

@@ -10,19 +10,32 @@ from uuid import UUID
 
 import asyncpg
 
+from services.table.load import Load
 from shared.log import on_connection
 from shared.log.patience import Pool
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """A node that lives: its process, where others reach it, whether it takes tables (it is not
+    stopping, and no operator wants it empty), and for how many seconds its lease runs."""
+
+    node: str
+    incarnation: UUID
+    address: str
+    takes_tables: bool
+    left_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Placed:
-    """An open table in the directory: its owner and where that is reached, None where it has none
-    that lives."""
+    """An open table in the directory: its owner, None where it has none that lives; the node where
+    an operator wants it, None for any."""
 
     table_id: str
     owner: str | None
-    address: str | None
     epoch: int
+    wanted: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +49,18 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Census:
-    """Who lives, and all open tables, at one moment of the database's clock."""
+class Look:
+    """What a node sees at each heartbeat: who lives, how often operators have wished something, and
+    the open tables that nobody has."""
 
-    nodes: tuple[str, ...]
-    placed: tuple[Placed, ...]
+    peers: tuple[Peer, ...]
+    revision: int
+    unowned: tuple[Placed, ...]
+
+    @property
+    def takers(self) -> tuple[str, ...]:
+        """The nodes that take tables."""
+        return tuple(peer.node for peer in self.peers if peer.takes_tables)
 
 
 def preferred_node(table_id: str, nodes: Iterable[str]) -> str | None:
@@ -53,12 +73,28 @@ def _score(table_id: str, node: str) -> bytes:
     return hashlib.sha256(f"{node}\0{table_id}".encode()).digest()
 
 
+def home(table_id: str, wanted: str | None, takers: Sequence[str]) -> str | None:
+    """The node where the table belongs: where an operator wants it, else by its hash; None where
+    no node takes tables."""
+    return wanted if wanted in takers else preferred_node(table_id, takers)
+
+
 _HEARTBEAT = """
-INSERT INTO tables.nodes (node, incarnation, address, lease_until, draining)
-VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5)
+WITH before AS (
+    SELECT incarnation = $2 AND lease_until > clock_timestamp() AS held
+    FROM tables.nodes WHERE node = $1
+)
+INSERT INTO tables.nodes (
+    node, incarnation, address, lease_until, draining,
+    tables, hands, watchers, commands_per_s, busy
+)
+VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4), $5, $6, $7, $8, $9, $10)
 ON CONFLICT (node) DO UPDATE SET
     incarnation = excluded.incarnation, address = excluded.address,
-    lease_until = excluded.lease_until, draining = excluded.draining
+    lease_until = excluded.lease_until, draining = excluded.draining,
+    tables = excluded.tables, hands = excluded.hands, watchers = excluded.watchers,
+    commands_per_s = excluded.commands_per_s, busy = excluded.busy
+RETURNING COALESCE((SELECT held FROM before), false) AS held
 """
 
 _DISCOVER = """
@@ -67,32 +103,38 @@ SELECT split_part(stream, '/', 2) FROM log.streams WHERE stream LIKE 'table/%'
 ON CONFLICT DO NOTHING
 """
 
+_PEERS = """
+SELECT n.node, n.incarnation, n.address,
+       NOT n.draining AND d.node IS NULL AS takes_tables,
+       extract(epoch FROM n.lease_until - clock_timestamp())::float8 AS left_s
+FROM tables.nodes n LEFT JOIN tables.drained d ON d.node = n.node
+WHERE n.lease_until > clock_timestamp() ORDER BY n.node
+"""
+
+_UNOWNED = """
+SELECT table_id, NULL AS owner, epoch, wanted FROM tables.directory
+WHERE owner IS NULL AND NOT closed ORDER BY table_id LIMIT 10000
+"""
+
 _CENSUS = """
-SELECT d.table_id, n.node AS owner, n.address, d.epoch
+SELECT d.table_id, n.node AS owner, d.epoch, d.wanted
 FROM tables.directory d
 LEFT JOIN tables.nodes n
     ON n.node = d.owner AND n.incarnation = d.incarnation AND n.lease_until > clock_timestamp()
 WHERE NOT d.closed
 """
 
-_LIVE = """
-SELECT node FROM tables.nodes WHERE lease_until > clock_timestamp() AND NOT draining ORDER BY node
-"""
-
-_PEERS = """
-SELECT address FROM tables.nodes WHERE lease_until > clock_timestamp() AND node <> $1 ORDER BY node
-"""
-
-_PLACE = """
-SELECT d.closed, d.epoch, n.node, n.address
+_PLACES = """
+SELECT d.table_id, d.closed, d.epoch, n.node, n.address
 FROM tables.directory d
 LEFT JOIN tables.nodes n
     ON n.node = d.owner AND n.incarnation = d.incarnation AND n.lease_until > clock_timestamp()
-WHERE d.table_id = $1
+WHERE d.table_id = ANY($1)
 """
 
 _CLAIMED = """
-INSERT INTO tables.directory (table_id, owner, incarnation, epoch) VALUES ($1, $2, $3, $4)
+INSERT INTO tables.directory (table_id, owner, incarnation, epoch)
+SELECT c.table_id, $1, $2, c.epoch FROM unnest($3::text[], $4::bigint[]) AS c (table_id, epoch)
 ON CONFLICT (table_id) DO UPDATE SET
     owner = excluded.owner, incarnation = excluded.incarnation, epoch = excluded.epoch
 WHERE tables.directory.epoch <= excluded.epoch
@@ -117,44 +159,65 @@ class Directory:
         self._incarnation = incarnation
         self._address = address
 
-    async def heartbeat(self, lease_ttl_s: float, draining: bool) -> None:
-        """Says that this node lives for `lease_ttl_s` more."""
-        await self._execute(
-            _HEARTBEAT, self._node, self._incarnation, self._address, lease_ttl_s, draining
+    async def heartbeat(self, lease_ttl_s: float, draining: bool, load: Load) -> bool:
+        """Says that this node lives for `lease_ttl_s` more, and how much it has to do. False where
+        its lease had run out, or is new: others may have taken its tables."""
+        figures = (load.tables, load.hands, load.watchers, load.commands_per_s, load.busy)
+        [row] = await self._fetch(
+            _HEARTBEAT,
+            self._node,
+            self._incarnation,
+            self._address,
+            lease_ttl_s,
+            draining,
+            *figures,
         )
+        held: bool = row["held"]
+        return held
 
     async def discover(self) -> None:
         """Enters tables that the log has and the directory has not."""
         await self._execute(_DISCOVER)
 
     async def discovered(self, table_id: str) -> None:
-        """Enters a table that nobody owns yet."""
+        """Enters a table that nobody owns yet, if it is not there."""
         await self._execute(
             "INSERT INTO tables.directory (table_id) VALUES ($1) ON CONFLICT DO NOTHING", table_id
         )
 
-    async def census(self) -> Census:
-        """Live nodes that take tables, and all open tables with the owner that lives."""
-        live = await self._fetch(_LIVE)
-        rows = await self._fetch(_CENSUS)
-        placed = tuple(
-            Placed(row["table_id"], row["owner"], row["address"], row["epoch"]) for row in rows
-        )
-        return Census(tuple(row["node"] for row in live), placed)
+    async def look(self) -> Look:
+        """What may have changed since the last heartbeat."""
+        peers = await self.peers()
+        [wishes] = await self._fetch("SELECT revision FROM tables.wishes")
+        unowned = await self._fetch(_UNOWNED)
+        return Look(peers, wishes["revision"], tuple(Placed(*row) for row in unowned))
+
+    async def peers(self) -> tuple[Peer, ...]:
+        """The nodes that live, this one among them."""
+        return tuple(Peer(*row) for row in await self._fetch(_PEERS))
+
+    async def others(self) -> list[str]:
+        """The addresses of the other nodes that live."""
+        return [peer.address for peer in await self.peers() if peer.node != self._node]
+
+    async def census(self) -> tuple[Placed, ...]:
+        """All open tables, with the owner that lives."""
+        return tuple(Placed(*row) for row in await self._fetch(_CENSUS))
 
     async def place(self, table_id: str) -> Place | None:
         """Where a table is; None where the directory does not know it."""
-        for row in await self._fetch(_PLACE, table_id):
-            return Place(row["node"], row["address"], row["epoch"], row["closed"])
-        return None
+        return (await self.places([table_id])).get(table_id)
 
-    async def peers(self) -> list[str]:
-        """The addresses of the other live nodes."""
-        return [row["address"] for row in await self._fetch(_PEERS, self._node)]
+    async def places(self, table_ids: Sequence[str]) -> dict[str, Place]:
+        """Where these tables are, as far as the directory knows them."""
+        return {
+            row["table_id"]: Place(row["node"], row["address"], row["epoch"], row["closed"])
+            for row in await self._fetch(_PLACES, list(table_ids))
+        }
 
     async def claimed(self, table_id: str, epoch: int) -> None:
         """Says that this node has the table, after the log has said so."""
-        await self._execute(_CLAIMED, table_id, self._node, self._incarnation, epoch)
+        await self._execute(_CLAIMED, self._node, self._incarnation, [table_id], [epoch])
 
     async def released(self, table_ids: Sequence[str]) -> None:
         """Says that this node has these tables no longer."""

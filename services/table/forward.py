@@ -12,9 +12,9 @@ from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 from grpc_status import rpc_status
 
-from services.table.directory import Census
 from services.table.node import Node
 from services.table.owner import TableOwner
+from services.table.whereabouts import There
 from shared.errors import CroupierError
 from shared.rpc.caller import caller
 from shared.rpc.channel import call_metadata, connect
@@ -22,8 +22,9 @@ from shared.rpc.errors import from_rpc_error
 
 SERVICE = table_pb2.DESCRIPTOR.services_by_name["TableService"]
 FORWARDED_KEY = "croupier-forwarded"
-PAUSES_S = (0.1, 0.3, 0.8, 1.6, 2.4)
-"""Between five tries to find a table's owner: in all longer than a lease and a claim take."""
+PAUSES_S = (0.2, 0.8, 1.6, 2.6, 0.0)
+"""After each of five tries to find a table's owner: how long to wait at most for the table to be
+somewhere else. In all that is longer than a lease and a claim take."""
 ELSEWHERE = ("NOT_OWNER", "NO_OWNER", "DRAINING")
 """Refusals that say nothing about the call, only that another node is to be asked."""
 CALL_TIMEOUT_S = 30.0
@@ -70,9 +71,10 @@ def is_lost(error: grpc.aio.AioRpcError) -> bool:
     return silent and error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-def pause_s(tries: int) -> float:
-    """How long to wait after so many tries (1…) before the next."""
-    return PAUSES_S[min(tries, len(PAUSES_S)) - 1]
+def tried_at(refused: CroupierError) -> There | None:
+    """Where a table is that is not here, as `Node.find` says it."""
+    facts = refused.facts
+    return There(facts["address"], int(facts["epoch"])) if "address" in facts else None
 
 
 class Peers:
@@ -137,21 +139,7 @@ class Routes:
     def __init__(self, node: Node, peers: Peers) -> None:
         self.node = node
         self.peers = peers
-        self._elsewhere: dict[object, tuple[str, str, Callable[[], object]]] = {}
-        node.on_census = self._compare
-
-    def rely(self, table_id: str, address: str, lost: Callable[[], object]) -> Callable[[], object]:
-        """Until what it returns is called, `lost` is called when the table is not at this address
-        any more: a node that is cut off or held up does not tell."""
-        key = object()
-        self._elsewhere[key] = (table_id, address, lost)
-        return lambda: self._elsewhere.pop(key, None)
-
-    def _compare(self, census: Census) -> None:
-        places = {placed.table_id: placed.address for placed in census.placed}
-        for table_id, address, lost in list(self._elsewhere.values()):
-            if places.get(table_id, address) != address:
-                lost()
+        self.whereabouts = node.whereabouts
 
     async def call(
         self,
@@ -169,19 +157,19 @@ class Routes:
             except CroupierError as refused:
                 if refused.reason not in ELSEWHERE or is_forwarded(context):
                     raise
-                address = refused.facts.get("address")
-            if address is not None:
+                there = tried_at(refused)
+            if there is not None:
                 try:
-                    return await self._ask(address, method, request)
+                    return await self._ask(there.address, method, request)
                 except CroupierError as refused:
                     if refused.reason not in ELSEWHERE:
                         raise
-            await asyncio.sleep(pause)
+            await self.whereabouts.moved(request.table_id, there, pause)
         raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
 
     async def _ask(self, address: str, method: str, request: Any) -> bytes:
         asking = asyncio.ensure_future(self.peers.ask(address, method, request))
-        over = self.rely(request.table_id, address, asking.cancel)
+        over = self.whereabouts.rely(request.table_id, address, asking.cancel)
         try:
             await asyncio.wait({asking})
         finally:

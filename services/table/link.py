@@ -11,7 +11,9 @@ from typing import Any
 import grpc
 from croupier.table.v1 import table_pb2
 
+from services.table.whereabouts import There, Whereabouts
 from shared.errors import CroupierError
+from shared.rpc.errors import retry_after
 
 
 @dataclass(slots=True)
@@ -21,26 +23,26 @@ class Sent:
     table_id: str
     command: table_pb2.Command
     tries: int = 0
+    tried: There | None = None
 
 
 class Link:
     """A call to another node: what it answers is heard here and told to the client as it came.
 
     `call` is an open `Play` or `Watch` call whose answers are bytes (on the wire, an update is the
-    same in both). `heard` is told of each answer, `ended` of the call's end. `rely` is
-    `Routes.rely`.
+    same in both). `heard` is told of each answer, `ended` of the call's end.
     """
 
     def __init__(
         self,
         call: Any,
-        address: str,
+        there: There,
         table_id: str,
         heard: Callable[[Link, bytes, table_pb2.PlayResponse], None],
         ended: Callable[[Link, grpc.aio.AioRpcError | None], None],
-        rely: Callable[[str, str, Callable[[], object]], Callable[[], object]],
+        whereabouts: Whereabouts,
     ) -> None:
-        self.address = address
+        self.there = there
         self.table_id = table_id
         self.watching = False
         self.seen = 0
@@ -48,7 +50,7 @@ class Link:
         self._call = call
         self._heard = heard
         self._ended = ended
-        self._over = rely(table_id, address, self._lose)
+        self._over = whereabouts.rely(table_id, there.address, self._lose)
         self._listener = asyncio.create_task(self._listen())
 
     async def watch(self, after: int) -> None:
@@ -113,5 +115,6 @@ def why(error: CroupierError, table_id: str, command_id: str) -> table_pb2.PlayR
             reason=error.reason,
             message=error.message,
             field=error.field,
+            retry_after=retry_after(error.reason),
         )
     )

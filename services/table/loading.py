@@ -14,14 +14,17 @@ from shared.table.evolve import evolve
 from shared.table.state import TableState
 
 READ_AT_ONCE = 5_000
+EMPTY = TableState()
 
 
-async def load(log: EventLog, codec: TableCodec, table_id: str) -> TableState:
-    """The table as its stream says; version 0 where there is none.
+async def load(
+    log: EventLog, codec: TableCodec, table_id: str, state: TableState = EMPTY
+) -> TableState:
+    """The table as its stream says; version 0 where there is none. `state` is an earlier one, from
+    which it is read on.
 
     Raises `BAD_SETTING` for a table whose rules this node does not know.
     """
-    state = TableState()
     while True:
         recorded = await log.read_stream(f"table/{table_id}", state.version, READ_AT_ONCE)
         if recorded and state.config is None:

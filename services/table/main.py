@@ -14,7 +14,9 @@ from services.table.hands import Hands
 from services.table.lobby import Lobby
 from services.table.neighbours import Neighbours
 from services.table.node import Node
+from services.table.nudges import Nudges
 from services.table.server import Table
+from services.table.snapshots import Snapshots
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect as connect_bus
 from shared.log import PostgresLog, open_pool
@@ -41,6 +43,7 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
             settings.service_token.get_secret_value(),
         )
         directory = Directory(pool, settings.node, uuid4(), settings.address)
+        nudges = Nudges(bus, settings.node)
         node = Node(
             settings.node,
             log,
@@ -48,8 +51,11 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
             directory,
             errands,
             lobby,
+            Snapshots(pool, keyring),
+            nudges,
             settings.lease_ttl_s,
             settings.heartbeat_s,
+            hand_over_s=settings.drain_timeout_s / 2,
         )
         server = Server(settings)
         peers = Peers()
@@ -57,6 +63,7 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         server.grpc.add_generic_rpc_handlers((handlers(table),))
         server.offer(SERVICE)
         await node.cashier.listen(bus)
+        await nudges.listen(node.look_now)
         neighbours = Neighbours(directory, peers, lobby, settings.service_token.get_secret_value())
         running = {
             asyncio.create_task(node.run(stopping), name="lease"),
@@ -66,7 +73,6 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         try:
             await server.start()
             done, _ = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
-            await node.begin_drain()
             # New calls are refused, running ones finish, streams are sent to another node: only
             # then are the tables let go, so that nobody is refused for it.
             await server.drain()

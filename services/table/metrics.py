@@ -21,3 +21,9 @@ errand_seconds = Histogram(
     ["kind"],
     buckets=(0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5),
 )
+
+
+def watching() -> int:
+    """How many viewers there are now."""
+    [metric] = watchers.collect()
+    return int(metric.samples[0].value)

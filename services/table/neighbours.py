@@ -42,7 +42,7 @@ class Neighbours:
 
     async def _look(self) -> None:
         try:
-            addresses = await self._directory.peers()
+            addresses = await self._directory.others()
         except CroupierError as error:
             _log.warning("neighbours_not_known", reason=error.reason)
             return

@@ -5,31 +5,39 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from contextvars import Context
 
 import structlog
 
 from services.table import metrics
+from services.table.admission import Admission
 from services.table.cashier import Cashier
-from services.table.directory import Census, Directory, Placed, preferred_node
+from services.table.directory import Directory, Look, Peer, Placed, home
 from services.table.errands import Errands
+from services.table.load import LoadMeter
 from services.table.loading import load
 from services.table.lobby import Lobby
+from services.table.nudges import Nudges
 from services.table.owner import TableOwner
 from services.table.proposal import Proposal, as_append
+from services.table.snapshots import Snapshots
 from services.table.sweep import Sweep
+from services.table.whereabouts import Whereabouts
 from shared.errors import CroupierError
 from shared.log import EventLog, LogUnavailableError, Outcome
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
 from shared.table.state import Status, TableState
 
-DISCOVER_EVERY = 30
-"""Heartbeats between looks for tables that the directory lacks."""
-CLAIMS_AT_ONCE = 16
+LOOK_AT_ALL_EVERY = 30
+"""Heartbeats between looks at the whole directory, and for tables that it lacks. In between only
+what nobody has is looked at, unless nodes come or go or operators wish something."""
+CLAIMS_AT_ONCE = 32
 MOST_CLOSED = 64
 """Closed tables that are kept at hand for those who still ask about them."""
+LEASE_END_S = 0.01
+"""How long after the end of another node's lease it is looked who takes its tables."""
 
 _log = structlog.get_logger()
 
@@ -45,8 +53,11 @@ class Node:
         directory: Directory,
         errands: Errands,
         lobby: Lobby,
+        snapshots: Snapshots,
+        nudges: Nudges,
         lease_ttl_s: float,
         heartbeat_s: float,
+        hand_over_s: float,
     ) -> None:
         self.name = name
         self.owners: dict[str, TableOwner] = {}
@@ -55,15 +66,28 @@ class Node:
         self.directory = directory
         self._errands = errands
         self._lobby = lobby
+        self._snapshots = snapshots
+        self._nudges = nudges
         self._lease_ttl_s = lease_ttl_s
         self._heartbeat_s = heartbeat_s
+        self._hand_over_s = hand_over_s
         self._claiming: dict[str, asyncio.Task[TableOwner]] = {}
         self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
         self._closed: OrderedDict[str, TableOwner] = OrderedDict()
-        self.cashier: Cashier = Cashier(log, self.owners)
+        self._in_hand: set[str] = set()
+        self._over: set[str] = set()
+        self._leaving: dict[str, str] = {}
+        self._parting: set[asyncio.Task[None]] = set()
+        self._admission = Admission()
+        self._meter = LoadMeter()
+        self.cashier: Cashier = Cashier(log)
         self.sweep = Sweep(name, log, codec, directory, errands, self.owners)
-        self.on_census: Callable[[Census], None] | None = None
+        self.whereabouts = Whereabouts(directory, name)
         self._beats = 0
+        self._seen: object = None
+        self._peers: tuple[Peer, ...] = ()
+        self._stopping = False
+        self._wake = asyncio.Event()
 
     async def find(self, table_id: str) -> TableOwner:
         """The table on this node; waits for a claim that is under way.
@@ -102,7 +126,40 @@ class Node:
         return shown
 
     def _owner(self, state: TableState) -> TableOwner:
-        return TableOwner(state, self.log, self.codec, self._errands.act, self._lobby.tell)
+        return TableOwner(
+            state, self.log, self.codec, self._admission, self._changed, self._lobby.tell
+        )
+
+    def _changed(self, owner: TableOwner) -> None:
+        """A table has changed, or is let go."""
+        table_id, state = owner.table_id, owner.state
+        self.cashier.keep(owner)
+        if owner.released:
+            if self.owners.get(table_id) is owner:
+                self._forget(table_id)
+                # Whose it is now, the directory says: if nobody else's, it is taken up again.
+                self._seen = None
+            return
+        self._errands.act(owner)
+        self._snapshots.offer(state)
+        if state.hand is not None:
+            self._in_hand.add(table_id)
+            return
+        self._in_hand.discard(table_id)
+        if over(state):
+            self._over.add(table_id)
+            self._wake.set()
+        elif table_id in self._leaving and owner.between_hands:
+            # Now, because the next bet may come at any moment.
+            self._part_with([owner])
+
+    def _forget(self, table_id: str) -> None:
+        del self.owners[table_id]
+        self._lobby.forget(table_id)
+        self._snapshots.forget(table_id)
+        self._in_hand.discard(table_id)
+        self._over.discard(table_id)
+        self._leaving.pop(table_id, None)
 
     async def open_table(self, table_id: str, proposal: Proposal) -> TableState:
         """Opens a table: the first event of its stream. The same command again finds it open.
@@ -123,37 +180,67 @@ class Node:
                 )
             case Outcome.SAME | Outcome.OK:
                 await self.directory.discovered(table_id)
-        census = await self.directory.census()
-        if preferred_node(table_id, census.nodes) == self.name and not self._has(table_id):
+        place = home(table_id, None, [peer.node for peer in self._peers if peer.takes_tables])
+        if place == self.name and not self._has(table_id):
             with contextlib.suppress(CroupierError):  # it is open all the same
                 await self.claim(table_id)
+        elif place is not None:
+            self._nudges.nudge(place)
         return after
 
     async def run(self, stopping: asyncio.Event) -> None:
-        """Keeps the lease and the tables until `stopping`."""
-        sweeping = asyncio.create_task(self.sweep.run(), name="sweep")
+        """Keeps the lease and the tables until `stopping`; then lets them go one by one, each
+        between two hands, as long as another node takes them and it does not take too long."""
+        helpers = {
+            asyncio.create_task(self.sweep.run(), name="sweep"),
+            asyncio.create_task(self.whereabouts.run(), name="whereabouts"),
+            asyncio.create_task(self._snapshots.run(), name="snapshots"),
+            asyncio.create_task(self._wake_at(stopping), name="stopping"),
+        }
         try:
             while not stopping.is_set():
                 await self._beat_safely()
-                with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(self._heartbeat_s):
-                        await stopping.wait()
+                await self._until_next_beat()
+            self._stopping = True
+            await self._empty_itself()
         finally:
-            sweeping.cancel()
-            await asyncio.wait({sweeping})
+            for helper in helpers:
+                helper.cancel()
+            await asyncio.wait(helpers)
 
-    async def begin_drain(self) -> None:
-        """Says that this node takes no more tables, and keeps those that it has a while longer."""
-        with contextlib.suppress(LogUnavailableError):
-            await self.directory.heartbeat(self._lease_ttl_s, draining=True)
+    async def _wake_at(self, stopping: asyncio.Event) -> None:
+        await stopping.wait()
+        self.look_now()
+
+    def look_now(self) -> None:
+        """There is something new in the directory."""
+        self._wake.set()
+
+    async def _until_next_beat(self) -> None:
+        """Until the next heartbeat is due, another node's lease runs out, or there are news."""
+        others_s = [peer.left_s + LEASE_END_S for peer in self._peers if peer.node != self.name]
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(max(LEASE_END_S, min([self._heartbeat_s, *others_s]))):
+                await self._wake.wait()
+        self._wake.clear()
+
+    async def _empty_itself(self) -> None:
+        loop = asyncio.get_running_loop()
+        give_up_at = loop.time() + self._hand_over_s
+        while True:
+            await self._beat_safely()
+            taken = any(peer.takes_tables for peer in self._peers if peer.node != self.name)
+            if not self.owners or not taken or loop.time() > give_up_at:
+                return
+            await self._until_next_beat()
 
     async def hand_over(self) -> None:
         """Lets go of every table, so that another node may take them at once."""
         claims = list(self._claiming.values())
         for claim in claims:
             claim.cancel()
-        if claims:
-            await asyncio.wait(claims)
+        if claims or self._parting:
+            await asyncio.wait({*claims, *self._parting})
         await self._errands.stop()
         why = CroupierError("DRAINING", "this node is stopping: connect again")
         leaving = [*self.owners.values(), *self._closed.values()]
@@ -170,67 +257,98 @@ class Node:
             _log.error("lease_not_renewed", exc_info=error)
 
     async def _beat(self) -> None:
-        await self.directory.heartbeat(self._lease_ttl_s, draining=False)
-        if self._beats % DISCOVER_EVERY == 0:
-            await self.directory.discover()
+        figures = self._meter.read(
+            len(self.owners), len(self._in_hand), metrics.watching(), self._admission.taken
+        )
+        held = await self.directory.heartbeat(self._lease_ttl_s, self._stopping, figures)
+        whole = self._beats % LOOK_AT_ALL_EVERY == 0
         self._beats += 1
+        if whole:
+            await self.directory.discover()
         await self._clear_away()
-        census = await self.directory.census()
-        if self.on_census is not None:
-            self.on_census(census)
-        await self._set_right(census)
-        await self._part_with(self._to_move(census.nodes))
-        for placed in census.placed:
-            if self._is_mine(placed, census.nodes):
-                self.claim(placed.table_id)
+        look = await self.directory.look()
+        self._peers = look.peers
+        placed: Sequence[Placed] = look.unowned
+        if whole or not held or _seen(look) != self._seen:
+            placed = await self.directory.census()
+            self._see_who_leaves(placed, look.takers)
+            self._seen = _seen(look)
+        await self._set_right(placed)
+        for each in placed:
+            if self._is_mine(each, look.takers):
+                self.claim(each.table_id)
         metrics.tables.set(len(self.owners))
 
     async def _clear_away(self) -> None:
-        for table_id, owner in list(self.owners.items()):
-            if not owner.released and over(owner.state):
+        for table_id in list(self._over):
+            owner = self.owners.get(table_id)
+            if owner is not None:
                 await self.directory.closed(table_id)
                 await owner.release(CroupierError("NO_OWNER", "the table is closed", "table_id"))
-            if owner.released:
-                del self.owners[table_id]
-                self._lobby.forget(table_id)
 
-    async def _set_right(self, census: Census) -> None:
+    async def _set_right(self, placed: Iterable[Placed]) -> None:
         """A table that the directory says is another's by a later claim is lost, and nobody here
         would notice before its next append. One whose claim it has missed is entered."""
-        for placed in census.placed:
-            owner = self.owners.get(placed.table_id)
+        for each in placed:
+            owner = self.owners.get(each.table_id)
             if owner is None or owner.released:
                 continue
-            if placed.epoch > owner.state.epoch:
+            if each.epoch > owner.state.epoch:
                 await owner.release(CroupierError("NOT_OWNER", "another node has the table"))
-            elif placed.owner != self.name or placed.epoch < owner.state.epoch:
-                await self.directory.claimed(placed.table_id, owner.state.epoch)
+            elif each.owner != self.name or each.epoch < owner.state.epoch:
+                await self.directory.claimed(each.table_id, owner.state.epoch)
 
-    def _is_mine(self, placed: Placed, nodes: Iterable[str]) -> bool:
+    def _is_mine(self, placed: Placed, takers: Sequence[str]) -> bool:
         if self._has(placed.table_id):
             return False
         if placed.owner is not None and placed.owner != self.name:
             return False
-        return preferred_node(placed.table_id, nodes) == self.name
+        return home(placed.table_id, placed.wanted, takers) == self.name
 
     def _has(self, table_id: str) -> bool:
         return table_id in self.owners or table_id in self._claiming
 
-    def _to_move(self, nodes: Iterable[str]) -> list[TableOwner]:
-        """Tables that belong to another live node now and are between hands."""
-        return [
-            owner
-            for table_id, owner in self.owners.items()
-            if not owner.released
-            and owner.between_hands
-            and preferred_node(table_id, nodes) != self.name
-        ]
+    def _see_who_leaves(self, placed: Iterable[Placed], takers: Sequence[str]) -> None:
+        """Tables of this node that belong to another one, which takes them, go between hands."""
+        homes = {
+            each.table_id: home(each.table_id, each.wanted, takers)
+            for each in placed
+            if each.table_id in self.owners
+        }
+        self._leaving = {
+            table_id: place
+            for table_id, place in homes.items()
+            if place is not None and place != self.name
+        }
+        ready = [self.owners[table_id] for table_id in self._leaving]
+        self._part_with([owner for owner in ready if owner.between_hands])
 
-    async def _part_with(self, leaving: list[TableOwner]) -> None:
-        for owner in leaving:
-            await owner.release(CroupierError("NO_OWNER", "the table moves to another node"))
+    def _part_with(self, leaving: Sequence[TableOwner]) -> None:
+        """Lets these tables go before anything else can happen at them."""
         if leaving:
-            await self.directory.released([owner.table_id for owner in leaving])
+            nodes = {self._leaving[owner.table_id] for owner in leaving}
+            for owner in leaving:
+                owner.let_go(CroupierError("NO_OWNER", "the table moves to another node"))
+            parting = asyncio.create_task(self._hand_to(nodes, leaving), name="parting")
+            self._parting.add(parting)
+            parting.add_done_callback(self._parted)
+
+    async def _hand_to(self, nodes: Iterable[str], leaving: Sequence[TableOwner]) -> None:
+        await asyncio.gather(*(owner.ended() for owner in leaving))
+        await self.directory.released([owner.table_id for owner in leaving])
+        for node in nodes:
+            self._nudges.nudge(node)
+        if self._stopping:
+            self.look_now()
+
+    def _parted(self, parting: asyncio.Task[None]) -> None:
+        self._parting.discard(parting)
+        error = None if parting.cancelled() else parting.exception()
+        if isinstance(error, CroupierError):
+            # The directory is set right at a later heartbeat, by whoever has the table then.
+            _log.warning("tables_not_handed_over", reason=error.reason)
+        elif error is not None:
+            _log.error("tables_not_handed_over", exc_info=error)
 
     def claim(self, table_id: str) -> asyncio.Task[TableOwner]:
         """Takes up a table: its stream is loaded, and the claim is its next event."""
@@ -252,7 +370,7 @@ class Node:
 
     async def _claim(self, table_id: str) -> TableOwner:
         async with self._claims:
-            state = await load(self.log, self.codec, table_id)
+            state = await load(self.log, self.codec, table_id, await self._snapshots.get(table_id))
             if over(state):
                 await self.directory.closed(table_id)
                 return await self._closed_table(table_id)
@@ -264,11 +382,19 @@ class Node:
             await owner.release(CroupierError("NO_OWNER", "the table is being taken up again"))
             raise
         self.owners[table_id] = owner
+        self._changed(owner)
         self.cashier.look_now()
+        self.whereabouts.arrived(table_id)
         _log.info("table_claimed", table=table_id, epoch=owner.state.epoch)
         with contextlib.suppress(LogUnavailableError):  # `_set_right` enters it
             await self.directory.claimed(table_id, owner.state.epoch)
         return owner
+
+
+def _seen(look: Look) -> object:
+    """What has to change for the whole directory to be looked at again."""
+    peers = frozenset((peer.node, peer.incarnation, peer.takes_tables) for peer in look.peers)
+    return peers, look.revision
 
 
 def over(state: TableState) -> bool:

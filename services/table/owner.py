@@ -10,6 +10,7 @@ from uuid import uuid4
 import structlog
 
 from services.table import metrics
+from services.table.admission import Admission
 from services.table.clock import Clock
 from services.table.proposal import Answer, Proposal, as_append
 from services.table.watching import Change, GoneError, Viewer
@@ -35,13 +36,15 @@ _log = structlog.get_logger()
 
 
 class TableOwner:
-    """Owns one table while this node does. `act` is told of every new state, to run errands."""
+    """Owns one table while this node does. `act` is told of every new state, to run errands, and
+    of the end."""
 
     def __init__(
         self,
         state: TableState,
         log: EventLog,
         codec: TableCodec,
+        admission: Admission,
         act: Callable[[TableOwner], None],
         tell_lobby: Callable[[TableState], None],
     ) -> None:
@@ -49,6 +52,7 @@ class TableOwner:
         self.table_id = state.table.table_id
         self._log = log
         self._codec = codec
+        self._admission = admission
         self._act = act
         self._tell_lobby = tell_lobby
         self._stream = f"table/{self.table_id}"
@@ -76,12 +80,16 @@ class TableOwner:
         try:
             await self.submit(claim)
         except BaseException:
-            self._let_go(_stale())
+            self.let_go(_stale())
             raise
 
     async def release(self, why: CroupierError) -> None:
         """Lets go of the table: what runs is finished, the rest is refused with `why`."""
-        self._let_go(why)
+        self.let_go(why)
+        await self.ended()
+
+    async def ended(self) -> None:
+        """Waits until what ran as the table was let go is finished."""
         await asyncio.wait({self._task})
 
     @property
@@ -114,10 +122,10 @@ class TableOwner:
     def propose(self, proposal: Proposal) -> asyncio.Future[Answer]:
         """Queues one input, in the order of the calls; see `submit` for what its future raises."""
         self._check_not_released()
-        try:
-            self._queue.put_nowait(proposal)
-        except asyncio.QueueFull:
-            raise CroupierError("OVERLOADED", "too much at once at this table") from None
+        if self._queue.full():
+            raise CroupierError("OVERLOADED", "too much at once at this table")
+        self._admission.enter(proposal, self.state)
+        self._queue.put_nowait(proposal)
         return proposal.done
 
     async def watch(self, viewer: Viewer, after: int) -> None:
@@ -181,7 +189,7 @@ class TableOwner:
                 self._bound.error("table_failed", exc_info=error)
                 if proposal is not None:
                     proposal.fail(_our_fault())
-                self._let_go(CroupierError("NO_OWNER", "the table is being taken up again"))
+                self.let_go(CroupierError("NO_OWNER", "the table is being taken up again"))
             if self._in_doubt and not self.released:
                 self._look_again_soon()
 
@@ -206,7 +214,7 @@ class TableOwner:
                 if took_s > OUTAGE_S and not isinstance(events[0], e.PlayResumed):
                     await self._resume()
             case Outcome.CONFLICT:
-                self._let_go(_stale())
+                self.let_go(_stale())
                 raise _stale()
             case Outcome.BODY_DIFFERS:
                 raise _other_body()
@@ -259,7 +267,7 @@ class TableOwner:
         for event in recorded:
             fact = self._codec.decode(event.type, event.payload, event.hand_id or "")
             if isinstance(fact, e.TableClaimed):
-                self._let_go(_stale())
+                self.let_go(_stale())
                 raise _stale()
             state = evolve(state, fact)
             events.append((event.version, event.hand_id or "", fact))
@@ -293,7 +301,8 @@ class TableOwner:
         if why is not None:
             raise CroupierError(why.reason, why.message, why.field, why.facts)
 
-    def _let_go(self, why: CroupierError) -> None:
+    def let_go(self, why: CroupierError) -> None:
+        """Begins to let go of the table: from now on everything is refused with `why`."""
         if self.released:
             return
         self._why_released = why
@@ -306,6 +315,7 @@ class TableOwner:
         metrics.watchers.dec(len(self._viewers))
         self._viewers.clear()
         self._wake()
+        self._act(self)
 
     # ---- The clock
 

@@ -13,7 +13,7 @@ import grpc
 from croupier.table.v1 import table_pb2
 
 from services.table import commands
-from services.table.forward import ELSEWHERE, PAUSES_S, Routes, is_lost, pause_s
+from services.table.forward import ELSEWHERE, PAUSES_S, Routes, is_lost, tried_at
 from services.table.link import Link, Sent, why
 from services.table.owner import TableOwner
 from services.table.proposal import Answer
@@ -27,6 +27,7 @@ from services.table.watching import (
     as_response,
     viewer_name,
 )
+from services.table.whereabouts import There
 from shared.errors import CroupierError
 from shared.rpc.caller import Caller
 from shared.rpc.errors import from_rpc_error
@@ -74,7 +75,7 @@ class Stream:
                     yield as_response(viewer.update(change))
                 case Lost(viewer) if self._is_watching(viewer):
                     del self._watched[viewer.table_id]
-                    self._follow(viewer.table_id, viewer.seen)
+                    self._follow(viewer.table_id, viewer.seen, None)
                 case table_pb2.PlayResponse() | bytes() as response:
                     yield response
                 case End(error):
@@ -122,12 +123,13 @@ class Stream:
             except CroupierError as refused:
                 if refused.reason not in (*ELSEWHERE, "LOG_UNAVAILABLE") or self._forwarded:
                     raise
-            await asyncio.sleep(pause)
+                there = tried_at(refused)
+            await self._routes.whereabouts.moved(table_id, there, pause)
         raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
 
     async def _watch_now(self, table_id: str, after: int) -> None:
         place = await self._place(table_id)
-        if isinstance(place, str):
+        if isinstance(place, There):
             await self._watch_there(table_id, after, place)
             return
         viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
@@ -141,13 +143,13 @@ class Stream:
                 raise CroupierError("NO_OWNER", "the table is being taken up", "table_id") from None
             raise
 
-    async def _watch_there(self, table_id: str, after: int, address: str) -> None:
+    async def _watch_there(self, table_id: str, after: int, there: There) -> None:
         if self._plays:
-            await self._link(table_id, address).watch(after)
+            await self._link(table_id, there).watch(after)
             return
         request = table_pb2.WatchRequest(table_id=table_id, after_version=after)
-        call = self._routes.peers.watch(address, request, self._caller.token)
-        link = self._new_link(call, address, table_id)
+        call = self._routes.peers.watch(there.address, request, self._caller.token)
+        link = self._new_link(call, there, table_id)
         link.watching, link.seen = True, after
 
     def _is_watching(self, viewer: Viewer) -> bool:
@@ -155,49 +157,55 @@ class Stream:
         known = self._watched.get(viewer.table_id)
         return known is not None and known[0] is viewer
 
-    def _follow(self, table_id: str, seen: int) -> None:
-        """The table has left where it was: goes on as soon as it is somewhere again."""
+    def _follow(self, table_id: str, seen: int, tried: There | None) -> None:
+        """The table has left where it was: goes on as soon as it is somewhere else."""
         if self._forwarded:
             gone = CroupierError("NO_OWNER", "the table has left this node", "table_id")
             self._mailbox.put(why(gone, table_id, ""))
             return
         tries = self._tries[table_id] = self._tries.get(table_id, 0) + 1
-        self._following[table_id] = asyncio.create_task(self._until_back(table_id, seen, tries))
+        following = self._until_back(table_id, seen, tried, tries)
+        self._following[table_id] = asyncio.create_task(following)
 
-    async def _until_back(self, table_id: str, seen: int, tries: int) -> None:
+    async def _until_back(self, table_id: str, seen: int, tried: There | None, tries: int) -> None:
         try:
-            await asyncio.sleep(pause_s(tries))
-            await self._watch(table_id, seen, tries - 1)
+            await self._wait(table_id, tried, tries)
+            await self._watch(table_id, seen, tries)
         except Exception as error:
             self._mailbox.end(error)
         finally:
             if self._following.get(table_id) is asyncio.current_task():
                 del self._following[table_id]
 
+    async def _wait(self, table_id: str, tried: There | None, tries: int) -> None:
+        """After so many tries (1…): until the next is worth its while."""
+        pause = PAUSES_S[min(tries, len(PAUSES_S)) - 1]
+        await self._routes.whereabouts.moved(table_id, tried, pause)
+
     # ---- Tables of other nodes
 
-    async def _place(self, table_id: str) -> TableOwner | str:
-        """The table here, or the address of the node that has it."""
+    async def _place(self, table_id: str) -> TableOwner | There:
+        """The table here, or where it is."""
         try:
             return await self._routes.node.find(table_id)
         except CroupierError as refused:
-            address = refused.facts.get("address")
-            if address is None or self._forwarded:
+            there = tried_at(refused)
+            if there is None or self._forwarded:
                 raise
-            return address
+            return there
 
-    def _link(self, table_id: str, address: str) -> Link:
+    def _link(self, table_id: str, there: There) -> Link:
         link = self._links.get(table_id)
-        if link is not None and link.address != address:
+        if link is not None and link.there != there:
             self._hang_up(link)
             link = None
         if link is None:
-            call = self._routes.peers.play(address, self._caller.token)
-            link = self._new_link(call, address, table_id)
+            call = self._routes.peers.play(there.address, self._caller.token)
+            link = self._new_link(call, there, table_id)
         return link
 
-    def _new_link(self, call: Any, address: str, table_id: str) -> Link:
-        link = Link(call, address, table_id, self._heard, self._ended, self._routes.rely)
+    def _new_link(self, call: Any, there: There, table_id: str) -> Link:
+        link = Link(call, there, table_id, self._heard, self._ended, self._routes.whereabouts)
         self._links[table_id] = link
         return link
 
@@ -225,7 +233,7 @@ class Stream:
                 self._send_again(sent)
             elif link.watching:
                 link.watching = False
-                self._follow(link.table_id, link.seen)
+                self._follow(link.table_id, link.seen, link.there)
             return
         if sent is not None:
             self._answered()
@@ -243,7 +251,7 @@ class Stream:
         for sent in link.unanswered:
             self._send_again(sent)
         if link.watching:
-            self._follow(link.table_id, link.seen)
+            self._follow(link.table_id, link.seen, link.there)
 
     # ---- What the client says
 
@@ -291,7 +299,8 @@ class Stream:
                 except CroupierError as refused:
                     if refused.reason not in ELSEWHERE or self._forwarded:
                         raise
-                await asyncio.sleep(pause)
+                    sent.tried = tried_at(refused)
+                await self._routes.whereabouts.moved(sent.table_id, sent.tried, pause)
             raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
         except CroupierError as refused:
             self._mailbox.put(why(refused, sent.table_id, sent.command.command_id))
@@ -299,9 +308,11 @@ class Stream:
 
     async def _send_now(self, sent: Sent) -> None:
         place = await self._place(sent.table_id)
-        if isinstance(place, str):
+        if isinstance(place, There):
+            sent.tried = place
             await self._link(sent.table_id, place).send(sent)
             return
+        sent.tried = None
         currency = place.state.table.currency
         done = place.propose(commands.proposal(self._caller, sent.command, currency))
         done.add_done_callback(partial(self._told, sent))
@@ -333,10 +344,10 @@ class Stream:
     def _send_again(self, sent: Sent) -> None:
         self._again.append(sent)
         if self._resending is None or self._resending.done():
-            self._resending = asyncio.create_task(self._resend_soon(sent.tries))
+            self._resending = asyncio.create_task(self._resend_soon(sent))
 
-    async def _resend_soon(self, tries: int) -> None:
-        await asyncio.sleep(pause_s(tries))
+    async def _resend_soon(self, first: Sent) -> None:
+        await self._wait(first.table_id, first.tried, first.tries)
         async with self._turn:
             await self._resend()
 

@@ -61,7 +61,7 @@ class Sweep:
 
     async def once(self) -> list[str]:
         """The shoes that were retired now."""
-        nodes = (await self._directory.census()).nodes
+        nodes = [peer.node for peer in await self._directory.peers() if peer.takes_tables]
         retired = []
         async for shoe_id in self._open_shoes():
             table_id = shoe_id.rpartition("-s")[0]

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import asyncpg
 import grpc
+from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
 
@@ -164,13 +165,21 @@ def to_status(error: CroupierError, correlation_id: str) -> grpc.Status:
             field=error.field, description=error.message, reason=error.reason
         )
         status.details.add().Pack(fault)
-    retry_after_s = RETRY_AFTER_S.get(error.reason)
-    if retry_after_s is not None:
-        hint = error_details_pb2.RetryInfo()
-        hint.retry_delay.FromTimedelta(timedelta(seconds=retry_after_s))
-        status.details.add().Pack(hint)
+    delay = retry_after(error.reason)
+    if delay is not None:
+        status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
     status.details.add().Pack(error_details_pb2.RequestInfo(request_id=correlation_id))
     return rpc_status.to_status(status)
+
+
+def retry_after(reason: str) -> Duration | None:
+    """How long to wait at least before the same call again; None where that is of no use."""
+    after_s = RETRY_AFTER_S.get(reason)
+    if after_s is None:
+        return None
+    delay = Duration()
+    delay.FromTimedelta(timedelta(seconds=after_s))
+    return delay
 
 
 def from_rpc_error(error: grpc.aio.AioRpcError) -> CroupierError:

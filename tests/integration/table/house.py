@@ -400,7 +400,10 @@ class House:
         return self
 
     async def stop(self) -> None:
-        for name in sorted(self.services, reverse=True):
+        # Together, so that no node waits to hand its tables to another one.
+        nodes = [name for name in self.services if name.startswith(("table-", "node-"))]
+        await asyncio.gather(*(self.services[name].stop() for name in nodes))
+        for name in sorted(self.services.keys() - nodes, reverse=True):
             await self.services[name].stop()
         for channel in self.channels.values():
             await channel.close()

@@ -12,6 +12,7 @@ import grpc
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 
+from services.table.admission import Admission
 from services.table.directory import preferred_node
 from services.table.loading import load
 from services.table.owner import TableOwner
@@ -338,7 +339,7 @@ async def test_the_log_refuses_an_owner_that_is_not_the_last(house: House) -> No
     async with PostgresLog(pool) as log:
         codec = TableCodec(KeyringSealer(keys))
         state = await load(log, codec, "t1")
-        stale = TableOwner(state, log, codec, lambda owner: None, lambda state: None)
+        stale = TableOwner(state, log, codec, Admission(), lambda owner: None, lambda state: None)
         mailbox = Mailbox()
         await stale.watch(Viewer("ann", "t1", mailbox), 0)
         await mailbox.get()
@@ -358,7 +359,7 @@ async def test_the_log_refuses_an_owner_that_is_not_the_last(house: House) -> No
         assert refused.value.reason == "NOT_OWNER"
         assert isinstance(await mailbox.get(), Lost)
         # Nor can it claim what another has claimed since.
-        late = TableOwner(state, log, codec, lambda owner: None, lambda state: None)
+        late = TableOwner(state, log, codec, Admission(), lambda owner: None, lambda state: None)
         with pytest.raises(CroupierError) as refused:
             await late.claim("node-x")
         assert refused.value.reason == "NOT_OWNER"
