@@ -55,10 +55,14 @@ def cash_out(amount: Money | None = None) -> Command:
     return Command(command_id=_id(), cash_out=CashOut(amount=amount))
 
 
-def place_bet(box: int, wager: str, stake: Money, blind: bool = False) -> Command:
-    """Stakes on a wager of a box, in place of what was on it."""
+def place_bet(
+    box: int, wager: str, stake: Money, blind: bool = False, done: bool = False
+) -> Command:
+    """Stakes on a wager of a box, in place of what was on it. `done`: it is the last bet of this
+    player in this hand, as `done_betting` would say."""
     return Command(
-        command_id=_id(), place_bet=PlaceBet(box=box, wager=wager, stake=stake, blind=blind)
+        command_id=_id(),
+        place_bet=PlaceBet(box=box, wager=wager, stake=stake, blind=blind, done=done),
     )
 
 

@@ -91,7 +91,9 @@ def _cash_out(who: str, action: table_pb2.CashOut, currency: str) -> MakeFact:
 
 def _place_bet(who: str, action: table_pb2.PlaceBet, currency: str) -> MakeFact:
     stake = _amount(action.stake, currency, "stake")
-    return lambda at: e.BetPlaced(who, action.box, action.wager, stake, action.blind, at)
+    return lambda at: e.BetPlaced(
+        who, action.box, action.wager, stake, action.blind, at, action.done
+    )
 
 
 def _take_back_bets(who: str, action: table_pb2.TakeBackBets, currency: str) -> MakeFact:

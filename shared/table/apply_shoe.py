@@ -137,7 +137,7 @@ def _bet_placed(state: TableState, event: e.BetPlaced) -> TableState:
         blind = blind | {event.box} if event.blind else blind - {event.box}
     betting = replace(betting, bets=(*others, (*key, event.stake)), owners=owners, blind=blind)
     box = event.box if state.table.between_players else 0
-    seat = replace(state.seats[event.player], done=False, box=box)
+    seat = replace(state.seats[event.player], done=event.done, box=box)
     return with_seat(replace(state, betting=betting), seat)
 
 

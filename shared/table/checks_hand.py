@@ -46,7 +46,11 @@ def _bet_placed(state: TableState, fact: e.BetPlaced) -> None:
     owner = betting.owners.get(fact.box, fact.player)
     if owner != fact.player and (fact.box, fact.player) not in betting.admitted:
         raise RuleError("CONSENT_NEEDED", "the owner of the box has not let you in", "box")
-    return table.game.check_bets(table.settings, proposed_setup(state, fact), False)
+    table.game.check_bets(table.settings, proposed_setup(state, fact), False)
+    if fact.done:
+        own = proposed_setup(state, fact, only=fact.player)
+        table.game.check_bets(table.settings, own)
+    return None
 
 
 def _entered(state: TableState, seat: Seat, betting: Betting, fact: e.BetPlaced) -> None:

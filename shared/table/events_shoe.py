@@ -138,7 +138,7 @@ class PotPaid:
 @dataclass(frozen=True, slots=True)
 class BetPlaced:
     """The stake is the whole of this wager: placed again while betting is open, it replaces
-    the earlier one."""
+    the earlier one. `done`: the player has no more bets to make."""
 
     player: str = ""
     box: int = 0
@@ -146,6 +146,7 @@ class BetPlaced:
     stake: int = 0
     blind: bool = False
     at: int = 0
+    done: bool = False
 
 
 @dataclass(frozen=True, slots=True)

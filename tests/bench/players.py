@@ -88,8 +88,7 @@ class Player:
     async def play_until(self, until: float) -> None:
         """Plays hand after hand until the time (`time.perf_counter`)."""
         while time.perf_counter() < until:
-            await self.say(commands.place_bet(1, "player", _STAKE))
-            await self.say(commands.done_betting())
+            await self.say(commands.place_bet(1, "player", _STAKE, done=True))
             while not await self._may_bet(await self.update()):
                 pass
             self.hands += 1

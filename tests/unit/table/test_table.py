@@ -247,6 +247,22 @@ def test_done_with_too_little_on_a_box_is_refused() -> None:
     assert refused(story, e.BetsDone("ann", story.now)) == "BETTING_CLOSED"
 
 
+def test_a_last_bet_says_that_it_is_the_last() -> None:
+    story = Story(rules='{"min": 100}', chips=("ann", "bob"))
+    small = e.BetPlaced("ann", 1, "tie", 50, at=story.now, done=True)
+    assert refused(story, small) == "STAKE_BELOW_MINIMUM"
+    story.bet("ann", 1, "tie", 50)
+    story.do(e.BetPlaced("ann", 1, "player", 50, at=story.now, done=True))
+    assert story.state.seats["ann"].done
+    story.bet("ann", 2, "player", 100)
+    assert not story.state.seats["ann"].done, "another bet: not the last after all"
+    story.do(e.BetPlaced("ann", 2, "player", 200, at=story.now, done=True))
+    assert "BettingClosed" not in story.types(), "bob has not said so"
+    story.do(e.BetPlaced("bob", 3, "banker", 100, at=story.now, done=True))
+    assert isinstance(story.log[-1], e.BettingClosed)
+    assert "BetsDone" not in story.types()
+
+
 def test_betting_closes_when_its_clock_runs_out() -> None:
     story = Story(chips=("ann", "bob"))
     story.bet("ann", 1, "player", 1_000)
