@@ -169,6 +169,14 @@ def _live(now: Round) -> tuple[int, ...]:
     return tuple([seat for seat, still_in in enumerate(now.live) if still_in])
 
 
+def hidden_hands(hand: Hand) -> Mapping[int, tuple[Cell, ...]]:
+    """The cards of the players still in, by box, as long as one of them may be harmed by its being
+    seen: not at the showdown any more (DRW-13)."""
+    if hand.phase in (SHOWDOWN, OVER):
+        return {}
+    return {hand.seats.boxes[seat]: hand.cards[seat] for seat in _live(hand.round)}
+
+
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the cards that the last `Deal` asked for."""
     if hand.phase == DEALING:

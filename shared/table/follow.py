@@ -21,7 +21,7 @@ def next_derived(state: TableState) -> e.Derived | None:
         return e.DeadlineMoved(deadline, warn_at, clock)
     if state.going_back:
         return e.CashOutRequested(*state.going_back[0])
-    if state.fines:
+    if state.fines and state.hand is None:  # in a hand his chips are those it started with
         player, amount = state.fines[0]
         return e.FineTaken(player, max(0, min(amount, free_chips(state, player))))
     joined = _joining(state)

@@ -9,6 +9,7 @@ from shared.table import events as e
 from shared.table.apply_hand import setup_of
 from shared.table.follow_deal import boxes_of, shoe_requested
 from shared.table.follow_hand import burn_next
+from shared.table.setup import entry_price
 from shared.table.state import Betting, Seat, Shoe, Status, TableState, free_chips, staked
 
 MOST_WINDOWS = 10
@@ -189,7 +190,7 @@ def _all_entered(state: TableState, betting: Betting) -> bool:
         or seat.done
         or seat.sitting_out
         or seat.leaving
-        or free_chips(state, seat.player) < betting.entry_amount
+        or free_chips(state, seat.player) < entry_price(state, seat.player, seat.box)
         for seat in state.seats.values()
     )
 

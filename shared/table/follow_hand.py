@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from shared.games import play
+from shared.games import draw_poker, play
 from shared.games.play import Deal, Decisions, Done, Face, Show
 from shared.table import events as e
 from shared.table.apply_hand import BURN, EXPOSED
@@ -40,7 +40,7 @@ def in_hand(state: TableState, hand: Hand) -> e.Derived | None:
     incident = state.incident
     deciding = state.deciding
     if incident is not None and incident.choosing and deciding is None:
-        return _choice(state, hand, incident)
+        return _choice(state, hand, incident.position)
     if deciding is not None and deciding.expired:
         box = min(deciding.players)  # TAB-06, in the order of the boxes
         if deciding.phase == EXPOSED:
@@ -137,30 +137,33 @@ def _settled(hand: Hand, done: Done) -> e.HandSettled:
 
 
 def on_incident(state: TableState, incident: Incident) -> e.IncidentResolved | None:
-    """What the incident leads to; an exposed card in battle waits for the pit to confirm it."""
+    """What the incident leads to; an exposed card in battle waits for the pit to confirm it, one in
+    draw poker for cards that are on their way: it may be among them."""
     outcome = OUTCOMES[state.table.game.NAME][incident.name]
     shoe = state.shoe
     if incident.name == "card_exposed":
         if outcome == "burn" and not incident.confirmed:
             return None
-        if outcome == "choice" and _box_of(state, incident.position) is None:
-            outcome = "go_on"  # a card of nobody who is still in
+        if outcome == "choice" and state.hand is not None:
+            if state.cards is not None:
+                return None
+            if _box_of(state.hand, incident.position) is None:
+                outcome = "go_on"  # nobody still in holds it
     elif outcome == "burn" and (shoe is None or not shoe.burn_started):
         outcome = "go_on"  # no card has left this shoe yet
     return e.IncidentResolved(incident.name, outcome)
 
 
-def _box_of(state: TableState, position: int) -> int | None:
-    if state.hand is None:
-        return None
-    for name, cells in state.table.game.cells(state.hand.play).items():
-        if name.startswith("box") and any(cell.position == position for cell in cells):
-            return int(name.removeprefix("box"))
+def _box_of(hand: Hand, position: int) -> int | None:
+    """The draw poker box that holds the card."""
+    for box, cells in draw_poker.hidden_hands(hand.play).items():
+        if any(cell.position == position for cell in cells):
+            return box
     return None
 
 
-def _choice(state: TableState, hand: Hand, incident: Incident) -> e.DecisionsDue:
+def _choice(state: TableState, hand: Hand, position: int) -> e.DecisionsDue:
     """The player concerned keeps the card or asks for a redeal (DRW-13)."""
-    number = _box_of(state, incident.position)
-    owner = next(box.owner for box in hand.setup.boxes if box.number == number)
-    return _asked(state, EXPOSED, {} if number is None else {number: owner})
+    number = _box_of(hand, position)
+    owners = {box.number: box.owner for box in hand.setup.boxes if box.number == number}
+    return _asked(state, EXPOSED, owners)
