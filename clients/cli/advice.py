@@ -16,6 +16,7 @@ ADVICE: Mapping[str, str] = {
     "CURRENCY_MISMATCH": "Use the currency of the account and the table.",
     "BAD_AMOUNT": "Write an amount like 50 or 12.50.",
     "TABLE_NOT_FOUND": "`croupier tables` lists the tables there are.",
+    "NODE_NOT_FOUND": "`croupier nodes` lists the nodes there are.",
     "TABLE_FULL": "Take another table: `croupier tables`.",
     "TABLE_CLOSED": "Take another table: `croupier tables`.",
     "TABLE_EXISTS": "Choose another name, or use the table that is there: `croupier tables`.",

@@ -56,8 +56,9 @@ def list_tables(
         shell.err.print("No tables are open. Operators open one: `croupier table open baccarat`.")
         return
     grid = Table(box=None, header_style="bold dim", pad_edge=False)
-    for heading in ("table", "game", "now", "seats", "hands", "limits", "node"):
-        grid.add_column(heading, justify="right" if heading in ("seats", "hands") else "left")
+    for heading in ("table", "game", "now", "seats", "hands", "limits", "node", "epoch"):
+        right = heading in ("seats", "hands", "epoch")
+        grid.add_column(heading, justify="right" if right else "left")
     for table in tables:
         now = PHASES.get(table.phase, "")
         if table.status == pb.TABLE_STATUS_CLOSING:
@@ -70,6 +71,7 @@ def list_tables(
             str(table.hands_played),
             limits(table),
             table.node,
+            str(table.epoch),
         )
     shell.out.print(grid)
 

@@ -6,6 +6,7 @@ import asyncio
 from uuid import uuid4
 
 from croupier.shuffle.v1 import shuffle_pb2_grpc
+from croupier.table.v1 import nodes_pb2, nodes_pb2_grpc
 
 from services.table.directory import Directory
 from services.table.errands import Errands
@@ -17,6 +18,7 @@ from services.table.node import Node
 from services.table.nudges import Nudges
 from services.table.server import Table
 from services.table.snapshots import Snapshots
+from services.table.wishes import Wishes
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect as connect_bus
 from shared.log import PostgresLog, open_pool
@@ -62,6 +64,8 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         table = Table(node, Routes(node, peers), lobby, Hands(log, pool, codec, keyring))
         server.grpc.add_generic_rpc_handlers((handlers(table),))
         server.offer(SERVICE)
+        nodes_pb2_grpc.add_NodeServiceServicer_to_server(Wishes(pool, nudges), server.grpc)
+        server.offer(nodes_pb2.DESCRIPTOR.services_by_name["NodeService"])
         await node.cashier.listen(bus)
         await nudges.listen(node.look_now)
         neighbours = Neighbours(directory, peers, lobby, settings.service_token.get_secret_value())
