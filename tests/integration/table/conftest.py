@@ -13,6 +13,7 @@ from deploy.embedded_nats import EmbeddedNats
 from shared.bus.batch import STREAM
 from shared.bus.stream import connect
 from tests.integration.table.house import House
+from tests.integration.table.nodes import NODES
 from tests.servers import Database, Running
 
 
@@ -36,3 +37,15 @@ async def empty_house(
 async def house(empty_house: House) -> House:
     """One of each service."""
     return await empty_house.start()
+
+
+@pytest.fixture
+async def pair(empty_house: House) -> House:
+    """Two nodes in this process."""
+    house = empty_house
+    await house.shuffle()
+    await house.wallet()
+    await house.relay()
+    for name in NODES:
+        await house.node(name)
+    return house

@@ -13,7 +13,6 @@ import pytest
 from croupier.table.v1 import table_pb2 as pb
 
 from services.table.admission import Admission
-from services.table.directory import preferred_node
 from services.table.loading import load
 from services.table.owner import TableOwner
 from services.table.proposal import Proposal
@@ -39,46 +38,8 @@ from tests.integration.table.house import (
     play_hand,
     told,
 )
+from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
 from tests.polling import eventually
-
-NODES = ("node-a", "node-b")
-
-
-def table_of(node: str, nodes: tuple[str, ...] = NODES, number: int = 1) -> str:
-    """The id of a table that belongs to `node` when these live."""
-    ids = (f"t{n}" for n in range(1_000))
-    mine = (table_id for table_id in ids if preferred_node(table_id, nodes) == node)
-    return [next(mine) for _ in range(number)][-1]
-
-
-async def owned_by(house: House, table_id: str, node: str) -> None:
-    """Until the directory says so."""
-
-    async def check() -> bool:
-        rows = await house.sql("SELECT owner FROM tables.directory WHERE table_id = $1", table_id)
-        return [row["owner"] for row in rows] == [node]
-
-    await eventually(check)
-
-
-async def epoch_of(house: House, table_id: str) -> int:
-    return (await house.types(table_id)).count("TableClaimed")
-
-
-@pytest.fixture
-async def pair(empty_house: House) -> House:
-    """Two nodes in this process."""
-    house = empty_house
-    await house.shuffle()
-    await house.wallet()
-    await house.relay()
-    for name in NODES:
-        await house.node(name)
-    return house
-
-
-def at(house: House, node: str, name: str, role: Role = Role.PLAYER) -> Person:
-    return house.person(name, role, node)
 
 
 async def test_every_node_serves_every_table(pair: House) -> None:
