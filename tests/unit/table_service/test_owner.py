@@ -10,6 +10,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from services.table import clock, owner
+from services.table.admission import Admission
 from services.table.loading import load
 from services.table.owner import TableOwner
 from services.table.proposal import Proposal, as_append, now_us
@@ -79,7 +80,7 @@ class Table:
 
     async def take(self) -> TableOwner:
         state = await load(self.log, CODEC, "t1")
-        return TableOwner(state, self.log, CODEC, self.act, self.lobby.append)
+        return TableOwner(state, self.log, CODEC, Admission(), self.act, self.lobby.append)
 
     def act(self, owner: TableOwner) -> None:
         self.acted += 1

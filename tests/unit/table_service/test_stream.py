@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 
-from services.table import playing
 from services.table.playing import MOST_TABLES, Stream
 from services.table.watching import Change, Viewer
 from shared.errors import CroupierError
@@ -43,6 +42,8 @@ class Node:
         self.looked = 0
         self.node = self
         self.peers = None
+        self.whereabouts = self
+        self.gone_for_good = False
 
     async def find(self, table_id: str) -> Any:
         self.looked += 1
@@ -51,14 +52,14 @@ class Node:
             raise CroupierError("NO_OWNER", "nobody has it", "table_id")
         return owner
 
-    def rely(self, table_id: str, address: str, lost: Callable[[], object]) -> Callable[[], object]:
-        return lambda: None
+    async def moved(self, table_id: str, tried: object, within_s: float) -> None:
+        """Nobody waits here, but for what never comes."""
+        if self.gone_for_good:
+            await asyncio.Event().wait()
 
 
 @pytest.fixture
-async def node(monkeypatch: pytest.MonkeyPatch) -> Node:
-    monkeypatch.setattr(playing, "PAUSES_S", (0.0,) * 5)
-    monkeypatch.setattr(playing, "pause_s", lambda tries: 0.0)
+async def node() -> Node:
     return Node()
 
 
@@ -100,7 +101,7 @@ async def test_a_table_that_nobody_has_is_looked_for_five_times(node: Node, stre
 
 
 async def test_a_table_that_left_is_followed_until_the_client_stops(
-    node: Node, stream: Stream, monkeypatch: pytest.MonkeyPatch
+    node: Node, stream: Stream
 ) -> None:
     owner = node.tables["t1"] = Owner()
     await stream.watch("t1", 0)
@@ -113,7 +114,7 @@ async def test_a_table_that_left_is_followed_until_the_client_stops(
     assert (await heard(updates)).HasField("update")
     assert len(there.viewers) == 1
     # It leaves for good, and the client has no interest any more: the stream lives on.
-    monkeypatch.setattr(playing, "pause_s", lambda tries: 3_600.0)
+    node.gone_for_good = True
     [viewer] = there.viewers
     del node.tables["t1"]
     viewer.end()
