@@ -55,6 +55,10 @@ bench-growth: .venv/installed-bench build/stubs/.made ## What a hand costs as th
 edge: .venv/installed build/stubs/.made ## Every figure of `croupier edge` against the reference and against hands played
 	@$(BIN)/python -m tests.bench.edge
 
+.PHONY: rng-report
+rng-report: .venv/installed build/stubs/.made ## Test the random numbers of the house, into build/rng-report (RNG_ARGS="--seed …")
+	@$(BIN)/python -m tests.rng.report $(RNG_ARGS)
+
 .PHONY: soak
 soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed at random, then verify all (MINUTES=10)
 	@$(BIN)/python -m tests.chaos.soak $(MINUTES)

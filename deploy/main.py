@@ -17,6 +17,7 @@ from deploy.edge_command import edge_command
 from deploy.errors import HouseError
 from deploy.key_commands import key_commands
 from deploy.log_commands import log_commands
+from deploy.rng_commands import rng_commands
 from shared.ops.migrations import MigrationError
 
 
@@ -27,6 +28,7 @@ def main() -> None:
     app.add_typer(edge_command)
     app.add_typer(key_commands)
     app.add_typer(log_commands)
+    app.add_typer(rng_commands)
     try:
         run_app()
     except (HouseError, MigrationError) as error:

@@ -84,9 +84,14 @@ def card_order(
 
     Before the shuffle the decks lie one after the other, each from 0 (`2c`) to 51 (`As`).
     """
-    draws = Draws(_instance("croupier/shoe-order/v1", server_seed, shoe_id, player_seeds))
+    draws = Draws(order_source(server_seed, shoe_id, player_seeds))
     fresh = [code for _ in range(decks) for code in range(DECK_CARDS)]
     return bytes(cut(permuted(fresh, draws.below), cut_at))
+
+
+def order_source(server_seed: bytes, shoe_id: str, player_seeds: PlayerSeeds) -> HmacDrbg:
+    """The generator whose bytes order a shoe."""
+    return _instance("croupier/shoe-order/v1", server_seed, shoe_id, player_seeds)
 
 
 def card_salts(
