@@ -11,13 +11,18 @@ from shared.games.play import Setup
 
 
 def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
-    """Raise the first reason, in the order of the hand script, why these bets cannot stand."""
+    """Raise the first reason, in the order of the hand script, why these bets cannot stand.
+
+    How many boxes a player may own is asked of `complete` bets only: who counts is fixed as betting
+    closes (OAS-04).
+    """
     boxes.check_stakes(setup)
     boxes.check_numbers(setup, settings.boxes)
     owned: dict[str, list[int]] = {}
     for box in setup.boxes:
         owned.setdefault(box.owner, []).append(box.number)
-    _check_owned(setup, owned)
+    if complete:
+        _check_owned(setup, owned)
     boxes.check_bettors(setup, settings.bettors_per_box)
     _check_stakes(settings, setup)
     boxes.check_limits(setup, settings.limits, ("ante",), complete)
