@@ -15,9 +15,9 @@ NO_NATURAL = "3c 2c 2d 2h 2s 3d 3h 4d"
 BANKER_WINS = "3c 2c 2d 2h 3c 9d Kc Kd"
 
 
-def begun(**more: str) -> Story:
+def begun(cards: str = "") -> Story:
     """A shoe in use, and the next one opened."""
-    story = Story(chips=("ann",), **more)
+    story = Story(cards=cards, chips=("ann",))
     story.run()
     return story
 
