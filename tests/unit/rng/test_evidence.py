@@ -20,6 +20,7 @@ from tests.rng.results import Result
 SEED = bytes(range(32))
 SHOES = 4_000
 BLOCKS = 256
+READ_8 = "dd bs=8 count=1 status=none | od -An -tx1 | tr -d ' '"
 
 
 def of_shoes(shoes: Iterator[bytes]) -> dict[str, Result]:
@@ -208,13 +209,13 @@ def test_a_report_that_gives_an_alarm_ends_in_failure(
 def test_a_battery_reads_the_production_stream() -> None:
     """`head` stands for one; one that is not there is left out."""
     first = next(raw_blocks(fixed(SEED)))
-    reader = Battery("reader", "sh", ("-c", "head -c 8 | od -An -tx1 | tr -d ' '"))
-    assert run(reader, SEED.hex(), 60) == first[:8].hex()
+    reader = Battery("reader", "sh", (("-c", READ_8), ("-c", READ_8)))
+    assert run(reader, SEED.hex(), 60) == f"{first[:8].hex()}\n{first[8:16].hex()}"
     assert run(Battery("none", "no-such-battery", ()), SEED.hex(), 60) is None
 
 
 def test_a_battery_that_takes_too_long_is_cut_off() -> None:
-    slow = Battery("slow", "sh", ("-c", "echo begun; cat > /dev/null; sleep 60"))
+    slow = Battery("slow", "sh", (("-c", "echo begun; cat > /dev/null; sleep 60"),))
     said = run(slow, SEED.hex(), 0.5)
     assert said is not None
     assert said.startswith("begun\n")
