@@ -172,6 +172,10 @@ def _entries(state: TableState, betting: Betting) -> e.Derived | None:
         return e.BettingClockStarted(state.now + window_ms * 1000)
     if len(entrants) >= 2:
         return e.BettingClosed() if betting.expired or _all_entered(state, betting) else None
+    if not half_pot:
+        for box, player, _, _ in betting.bets:  # no hand will come that he could stay for
+            if state.seats[player].leaving:
+                return e.BetsReturned(player, box, "NOT_SEATED")
     if not betting.expired:
         return None
     if not half_pot:  # somebody took his entry back: no deal until two are in

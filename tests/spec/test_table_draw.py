@@ -593,6 +593,18 @@ def test_DRW_15_a_player_is_removed_between_hands_and_does_not_come_back() -> No
     assert "cid" not in story.state.seats
 
 
+def test_TAB_05_who_alone_has_anted_may_leave_at_once_with_his_ante() -> None:
+    story = table("ann", "bob")
+    story.bet("ann", 1, "entry", 10)
+    story.do(e.LeaveRequested("ann", story.now))
+    assert story.last(e.BetsReturned) == e.BetsReturned("ann", 1, "NOT_SEATED")
+    assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 1_000)
+    assert "ann" not in story.state.seats
+    story.bet("bob", 2, "entry", 10)
+    story.do(e.PenaltyGiven("pit", "bob", "removal", 0, "", story.now))
+    assert "bob" not in story.state.seats
+
+
 def test_TAB_05_a_draw_poker_player_leaves_after_the_hand_and_sits_out_the_next() -> None:
     story = dealt_in(table("ann", "bob", "cid"), ann=1, bob=2)
     story.do(e.LeaveRequested("ann", story.now), e.SitOutChanged("bob", True, story.now))

@@ -17,6 +17,7 @@ from shared.table.envelope import hand_ids
 from shared.table.next_step import next_step
 from shared.table.sealer import KeyringSealer
 from shared.table.state import Status, TableState, free_chips, next_clock, staked
+from shared.table.view import player_view, public_view
 from tests.spec.table_moves import (
     PLAYERS,
     PROMISED,
@@ -202,6 +203,7 @@ class Table(RuleBasedStateMachine):
         self._keeps_the_chips(before, events)
         self._survives_the_log(before, events)
         self._waits_for_somebody()
+        self._is_seen_by_all()
 
     def _keeps_the_chips(self, before: TableState, events: list[e.Event]) -> None:
         after = self.story.state
@@ -243,6 +245,25 @@ class Table(RuleBasedStateMachine):
         assert state.betting is not None
         assert not state.betting.closed
 
+    def _is_seen_by_all(self) -> None:
+        """Everybody gets a view; no one sees a card that was not shown to him."""
+        state = self.story.state
+        hand = state.hand
+        public = {
+            card.position: card.card
+            for cards in public_view(state).hands
+            for card in cards.cards
+            if card.card
+        }
+        assert public.keys() <= (hand.public if hand is not None else set())
+        player = PLAYERS[state.version % len(PLAYERS)]
+        owned = (
+            {f"box{box.number}" for box in hand.setup.boxes if box.owner == player}
+            if hand
+            else set()
+        )
+        assert {cards.name for cards in player_view(state, player).hands} <= owned
+
 
 class Baccarat(Table):
     game = "baccarat"
@@ -264,7 +285,7 @@ class DrawPoker(Table):
     game = "draw_poker"
 
 
-_EFFORT = settings(max_examples=30, stateful_step_count=50, deadline=None)
+_EFFORT = settings(max_examples=50, stateful_step_count=50, deadline=None)
 
 TestBaccarat = Baccarat.TestCase
 TestBattle = Battle.TestCase
