@@ -24,6 +24,8 @@ from shared.rpc.channel import connect as connect_to
 from shared.rpc.server import Server
 
 CATEGORIES = ("table", "shuffle", "wallet", "audit")
+GATHER_S = 0.05
+"""Nobody waits for the index; in a twentieth of a second there is more to write at a time."""
 
 
 async def apply(connection: Connection, events: Sequence[RecordedEvent]) -> frozenset[str]:
@@ -42,7 +44,7 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     disclose = Disclosure(ShuffleServiceStub(shuffle), settings.service_token.get_secret_value())
     try:
         log = PostgresLog(pool, Pinger(bus))
-        consuming = Consuming("audit", "audit", apply, Pinger(bus))
+        consuming = Consuming("audit", "audit", apply, Pinger(bus), gather_s=GATHER_S)
         indexing = asyncio.create_task(Consumers(consuming, CATEGORIES, log, dsn, bus).run())
         server = Server(settings)
         audit = Audit(log, pool, keyring, disclose, disclose.to_person)

@@ -11,7 +11,7 @@ from croupier.table.v1 import events_pb2 as table
 from croupier.wallet.v1 import events_pb2 as wallet
 
 from services.audit.rows import Into, Row, moment
-from services.audit.shoe_rows import AUDIT_ROWS, SHUFFLE_ROWS, shoe_requested
+from services.audit.shoe_rows import AUDIT_ROWS, SHUFFLE_ROWS, shoe_ready, shoe_requested
 from shared.cards import DECK
 from shared.events import decode, event_type, to_json
 from shared.log import RecordedEvent, category_of
@@ -30,23 +30,17 @@ def rows_of(event: RecordedEvent) -> list[Row]:
     return rows
 
 
+_as_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def _event_row(event: RecordedEvent, message: Any) -> Row:
     return Row(
         Into.EVENT,
         (
             event.position,
-            event.version,
-            event.recorded_at,
-            event.causation_id,
-            event.correlation_id,
-            event.partition,
-            event.stream,
-            event.type,
             event_type(event.type).derived,
-            event.hand_id,
-            event.actor,
-            event.hash,
-            json.dumps(to_json(message), ensure_ascii=False, separators=(",", ":")),
+            event.partition,
+            _as_text(to_json(message)),
         ),
     )
 
@@ -201,6 +195,7 @@ _TABLE_ROWS: Mapping[str, _Maker] = {
     "TableOpened": _table_opened,
     "TableClosed": _table_closed,
     "ShoeRequested": shoe_requested,
+    "ShoeReady": shoe_ready,
     "HandOpened": _hand_opened,
     "CardsDealt": _cards_dealt,
     "DecisionMade": _decision_made,

@@ -36,6 +36,7 @@ class Into(Enum):
     SHOE_CHECKED = 18
     SHOE_HAND = 19
     DISCLOSURE = 20
+    SHOE_READY = 21
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,11 @@ def shoe_requested(event: RecordedEvent, asked: table.ShoeRequested) -> Iterator
     yield Row(Into.SHOE_REQUESTED, (asked.shoe_id, table_id, event.recorded_at))
 
 
+def shoe_ready(event: RecordedEvent, ready: table.ShoeReady) -> Iterator[Row]:
+    """The table deals from this shoe from now on."""
+    yield Row(Into.SHOE_READY, (event.stream, event.version, ready.shoe_id))
+
+
 def _opened(event: RecordedEvent, opened: shuffle.ShoeOpened) -> Iterator[Row]:
     yield Row(
         Into.SHOE_OPENED,

@@ -17,11 +17,6 @@ if TYPE_CHECKING:
 
 # A hand that is dealt again (TAB-08) is opened again; it is still the hand of the first time.
 _STATEMENTS: Mapping[Into, str] = {
-    Into.EVENT: """
-        INSERT INTO audit.event (position, version, recorded_at, causation_id, correlation_id,
-                                 partition, stream, type, derived, hand_id, actor, hash, body)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-    """,
     Into.TABLE_OPENED: """
         INSERT INTO audit.game_table
                (table_id, name, game, rules_version, rules, currency, opened_at)
@@ -34,43 +29,10 @@ _STATEMENTS: Mapping[Into, str] = {
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         ON CONFLICT (hand_id) DO UPDATE SET shoe_id = excluded.shoe_id, players = excluded.players
     """,
-    Into.HAND_PLAYER: """
-        INSERT INTO audit.hand_player (player, opened_at, hand_id)
-        SELECT $1, opened_at, hand_id FROM audit.hand WHERE hand_id = $2
-        ON CONFLICT DO NOTHING
-    """,
-    Into.BET: """
-        INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor)
-        VALUES ($1, $2, $3, $4, $5)
-        ON CONFLICT (hand_id, box, player, wager)
-        DO UPDATE SET stake_minor = excluded.stake_minor
-    """,
-    Into.CARD: """
-        INSERT INTO audit.card (stream, version, ordinal, hand_id, position, hand, face, viewer,
-                                card, dealt_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    """,
     Into.DECISION: """
         INSERT INTO audit.decision (stream, version, hand_id, box, player, action, amount_minor,
                                     positions, defaulted, decided_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-    """,
-    Into.POSTING: """
-        INSERT INTO audit.posting (stream, version, leg, transfer_id, kind, account, currency,
-                                   amount_minor, hand_id, note, posted_at)
-        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
-    """,
-    Into.HAND_SETTLED: """
-        UPDATE audit.hand
-           SET ended_version = $2, ended_at = $3, result = $4, staked_minor = $5,
-               returned_minor = $6, pot_change_minor = $7, rake_minor = $8
-         WHERE hand_id = $1
-    """,
-    Into.BET_SETTLED: """
-        INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor, returned_minor)
-        VALUES ($1, $2, $3, $4, $5, $6)
-        ON CONFLICT (hand_id, box, player, wager)
-        DO UPDATE SET stake_minor = excluded.stake_minor, returned_minor = excluded.returned_minor
     """,
     Into.HAND_VOIDED: """
         WITH ended AS (
@@ -111,8 +73,8 @@ _STATEMENTS: Mapping[Into, str] = {
            SET checked_at = excluded.checked_at, holds = excluded.holds,
                findings = excluded.findings
     """,
-    Into.SHOE_HAND: """
-        INSERT INTO audit.shoe_hand (shoe_id, hand_id) VALUES ($1, $2) ON CONFLICT DO NOTHING
+    Into.SHOE_READY: """
+        INSERT INTO audit.shoe_ready (stream, version, shoe_id) VALUES ($1, $2, $3)
     """,
     Into.DISCLOSURE: """
         INSERT INTO audit.disclosure
@@ -122,11 +84,77 @@ _STATEMENTS: Mapping[Into, str] = {
 }
 
 
+# What every hand brings: one statement for all rows, which costs a third of a statement a row.
+_TOGETHER: Mapping[Into, str] = {
+    Into.EVENT: """
+        INSERT INTO audit.event (position, derived, partition, body)
+        SELECT * FROM unnest($1::bigint[], $2::boolean[], $3::text[], $4::jsonb[])
+    """,
+    Into.HAND_PLAYER: """
+        INSERT INTO audit.hand_player (player, opened_at, hand_id)
+        SELECT n.player, h.opened_at, h.hand_id
+          FROM unnest($1::text[], $2::text[]) AS n (player, hand_id)
+          JOIN audit.hand AS h USING (hand_id)
+        ON CONFLICT DO NOTHING
+    """,
+    Into.BET: """
+        INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor)
+        SELECT * FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::bigint[])
+        ON CONFLICT (hand_id, box, player, wager)
+        DO UPDATE SET stake_minor = excluded.stake_minor
+    """,
+    Into.CARD: """
+        INSERT INTO audit.card (stream, version, ordinal, hand_id, position, hand, face, viewer,
+                                card, dealt_at)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::text[], $5::integer[],
+                             $6::text[], $7::text[], $8::text[], $9::text[], $10::timestamptz[])
+    """,
+    Into.POSTING: """
+        INSERT INTO audit.posting (stream, version, leg, transfer_id, kind, account, currency,
+                                   amount_minor, hand_id, note, posted_at)
+        SELECT * FROM unnest($1::text[], $2::bigint[], $3::integer[], $4::uuid[], $5::text[],
+                             $6::text[], $7::text[], $8::bigint[], $9::text[], $10::text[],
+                             $11::timestamptz[])
+    """,
+    Into.HAND_SETTLED: """
+        UPDATE audit.hand AS h
+           SET ended_version = n.version, ended_at = n.at, result = n.result,
+               staked_minor = n.staked, returned_minor = n.returned, pot_change_minor = n.pot,
+               rake_minor = n.rake
+          FROM unnest($1::text[], $2::bigint[], $3::timestamptz[], $4::text[], $5::bigint[],
+                      $6::bigint[], $7::bigint[], $8::bigint[])
+               AS n (hand_id, version, at, result, staked, returned, pot, rake)
+         WHERE h.hand_id = n.hand_id
+    """,
+    Into.BET_SETTLED: """
+        INSERT INTO audit.bet (hand_id, box, player, wager, stake_minor, returned_minor)
+        SELECT * FROM unnest($1::text[], $2::integer[], $3::text[], $4::text[], $5::bigint[],
+                             $6::bigint[])
+        ON CONFLICT (hand_id, box, player, wager)
+        DO UPDATE SET stake_minor = excluded.stake_minor, returned_minor = excluded.returned_minor
+    """,
+    Into.SHOE_HAND: """
+        INSERT INTO audit.shoe_hand (shoe_id, hand_id) SELECT * FROM unnest($1::text[], $2::text[])
+        ON CONFLICT DO NOTHING
+    """,
+}
+_BET_KEY = 4
+"""So many of a bet's values are its key, of which one statement may bring one row only."""
+
+
 async def write(connection: Connection, rows: Iterable[Row]) -> None:
     """Writes the rows of any number of events, in the caller's transaction."""
     by_statement: dict[Into, list[tuple[Any, ...]]] = defaultdict(list)
     for row in rows:
         by_statement[row.into].append(row.values)
     for into in Into:
-        if into in by_statement:
-            await connection.executemany(_STATEMENTS[into], by_statement[into])
+        found = by_statement.get(into)
+        if found is None:
+            continue
+        if into in (Into.BET, Into.BET_SETTLED):
+            found = list({values[:_BET_KEY]: values for values in found}.values())
+        together = _TOGETHER.get(into)
+        if together is None:
+            await connection.executemany(_STATEMENTS[into], found)
+        else:
+            await connection.execute(together, *map(list, zip(*found, strict=True)))

@@ -18,6 +18,7 @@ from shared.log import Connection, is_infrastructure
 
 STANDBY_LOOK_S = 0.5
 SAVE_EVERY_S = 1.0
+GATHER_S = 0.003
 CALL_TIMEOUT_S = 10.0
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 2.0
@@ -99,7 +100,7 @@ class PartitionRelay:
         while True:
             # Cleared before the log is read: what is committed after that sets it again.
             self._committed.clear()
-            batches = await batches_after(connection, self._partition, self._position)
+            batches, more = await batches_after(connection, self._partition, self._position)
             if batches:
                 await publisher.publish(batches)
                 self._position = batches[-1].last_position
@@ -110,7 +111,7 @@ class PartitionRelay:
                 await save_position(connection, self._partition, self._position)
                 saved = self._position
                 save_at = loop.time() + SAVE_EVERY_S
-            if not batches:
+            if not more:
                 await self._more(None if saved == self._position else save_at - loop.time())
 
     async def _more(self, timeout_s: float | None) -> None:
@@ -118,3 +119,5 @@ class PartitionRelay:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._committed.wait()
+            # The next commits are close behind, and a read costs more than what it brings.
+            await asyncio.sleep(GATHER_S)

@@ -28,8 +28,11 @@ _NEXT = """
 """
 
 
-async def batches_after(connection: Connection, partition: str, position: int) -> list[Batch]:
-    """The next appends of a partition behind `position`, whole ones, in order."""
+async def batches_after(
+    connection: Connection, partition: str, position: int
+) -> tuple[list[Batch], bool]:
+    """The next appends of a partition behind `position`, whole ones, in order; and whether a bound
+    cut them off, so that there are more."""
     rows = await connection.fetch(_NEXT, partition, position, MAX_BLOCKS, MAX_EVENTS)
     batches = []
     at = 0
@@ -41,7 +44,7 @@ async def batches_after(connection: Connection, partition: str, position: int) -
             break  # cut off: it comes whole the next time
         batches.append(Batch(partition, events[0].position, head, tuple(events)))
         at += count
-    return batches
+    return batches, len(rows) == MAX_EVENTS or len(batches) == MAX_BLOCKS
 
 
 async def read_position(connection: Connection, partition: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -341,7 +342,7 @@ def _check_growth(mark: Mark | None, draw: Draw, hand_id: str) -> None:
 
 
 def _dealt(command: Deal) -> tuple[Event, ...]:
-    at: dict[Use, list[int]] = {use: [] for use in Use}
+    at: defaultdict[Use, list[int]] = defaultdict(list)
     for draw in command.draws:
         at[draw.use].append(draw.position)
     hand_id, epoch = command.hand_id, command.asker.epoch

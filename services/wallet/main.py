@@ -21,6 +21,9 @@ from shared.log import PostgresLog, open_pool
 from shared.ops.settings import WalletSettings
 from shared.rpc.server import Server
 
+GATHER_S = 0.01
+"""Who buys chips waits so much longer; settlements share their transactions."""
+
 
 async def serve(settings: WalletSettings, stopping: asyncio.Event) -> None:
     """Serves and follows the tables until `stopping`, then drains."""
@@ -37,9 +40,8 @@ async def serve(settings: WalletSettings, stopping: asyncio.Event) -> None:
         server = Server(settings)
         add_WalletServiceServicer_to_server(Wallet(cashier, pool), server.grpc)
         server.offer(wallet_pb2.DESCRIPTOR.services_by_name["WalletService"])
-        consumers = Consumers(
-            Consuming(CONSUMER, "wallet", apply, pinger, MONEY_EVENTS), ("table",), log, dsn, bus
-        )
+        consuming = Consuming(CONSUMER, "wallet", apply, pinger, MONEY_EVENTS, GATHER_S)
+        consumers = Consumers(consuming, ("table",), log, dsn, bus)
         following = asyncio.create_task(consumers.run(), name="consumers")
         serving = asyncio.create_task(server.run_until(stopping), name="grpc")
         try:

@@ -62,7 +62,8 @@ class Consuming:
     """What a service's consumer is: its name, the service's schema, what it does with events.
 
     `on_committed` is told which partitions `apply` appended to, after the commit. `types` are those
-    of the events that `apply` is given (None: all); others only move the position.
+    of the events that `apply` is given (None: all); others only move the position. For `gather_s`
+    after a message more of them are waited for: a transaction costs much, an event in it little.
     """
 
     name: str
@@ -70,6 +71,7 @@ class Consuming:
     apply: Apply
     on_committed: OnCommitted
     types: frozenset[str] | None = None
+    gather_s: float = 0.0
 
     def wants(self, type_name: str) -> bool:
         """Whether `apply` is given events of this type."""
@@ -184,7 +186,9 @@ class Consumer:
         await self._read_up_to(connection, self._head_before)
         look_at = loop.time() + LOOK_EVERY_S
         while True:
-            messages = await pull.take(MAX_BATCH_MESSAGES, max(0.0, look_at - loop.time()))
+            messages = await pull.take(
+                MAX_BATCH_MESSAGES, max(0.0, look_at - loop.time()), self._consuming.gather_s
+            )
             if messages:
                 try:
                     await self._apply_messages(connection, messages)

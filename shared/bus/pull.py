@@ -66,12 +66,14 @@ class Pull:
                 with contextlib.suppress(NatsError):
                     await subscription.unsubscribe()
 
-    async def take(self, limit: int, timeout_s: float) -> list[Msg]:
-        """Up to `limit` messages, as soon as there is one; none when `timeout_s` is over."""
+    async def take(self, limit: int, timeout_s: float, gather_s: float = 0.0) -> list[Msg]:
+        """Up to `limit` messages, `gather_s` after there is one; none when `timeout_s` is over."""
         taken: list[Msg] = []
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 taken.append(await self._messages.get())
+        if taken and gather_s and self._messages.qsize() < limit - 1:
+            await asyncio.sleep(gather_s)
         while taken and len(taken) < limit and not self._messages.empty():
             taken.append(self._messages.get_nowait())
         self._changed.set()

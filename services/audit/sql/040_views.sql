@@ -21,9 +21,8 @@ SELECT c.hand_id, substr(c.stream, 7) AS table_id, s.shoe_id, c.position, c.hand
        c.dealt_at, c.stream, c.version, c.ordinal
   FROM audit.card AS c
   LEFT JOIN LATERAL (
-        SELECT e.body ->> 'shoe_id' AS shoe_id FROM audit.event AS e
-         WHERE e.stream = c.stream AND e.version < c.version AND e.type = 'ShoeReady'
-         ORDER BY e.version DESC LIMIT 1
+        SELECT r.shoe_id FROM audit.shoe_ready AS r
+         WHERE r.stream = c.stream AND r.version < c.version ORDER BY r.version DESC LIMIT 1
   ) AS s ON true;
 
 CREATE VIEW audit.decisions AS
@@ -36,9 +35,10 @@ SELECT transfer_id, kind, account, currency, amount_minor, hand_id, note, posted
   FROM audit.posting;
 
 CREATE VIEW audit.events AS
-SELECT partition, position, stream, version, type, CASE WHEN derived THEN 'derived' ELSE 'input' END AS kind,
-       hand_id, actor, recorded_at, causation_id, correlation_id, encode(hash, 'hex') AS hash, body
-  FROM audit.event;
+SELECT e.partition, e.position, e.stream, e.version, e.type,
+       CASE WHEN a.derived THEN 'derived' ELSE 'input' END AS kind, e.hand_id, e.actor, e.recorded_at,
+       e.causation_id, e.correlation_id, encode(e.hash, 'hex') AS hash, a.body
+  FROM log.events AS e JOIN audit.event AS a USING (partition, position);
 
 DO $$
 DECLARE

@@ -115,7 +115,7 @@ async def test_the_auditors_role_reads_views_and_nothing_else(auditor: Auditor) 
         "DELETE FROM audit.event",
         "TRUNCATE audit.posting",
         "INSERT INTO audit.hand_player VALUES ('eve', now(), 'h')",
-        "UPDATE audit.events SET actor = 'eve'",
+        "UPDATE audit.postings SET note = 'eve'",
         "SELECT * FROM audit.event",
         "SELECT * FROM audit.consumer_positions",
         "SELECT * FROM shuffle.seeds",

@@ -42,11 +42,12 @@ async def publish(house: House, batches: Sequence[Batch]) -> None:
 
 async def all_batches(house: House) -> list[Batch]:
     found: list[Batch] = []
-    while more := await batches_after(
-        house.root, "table.0", found[-1].last_position if found else 0
-    ):
-        found += more
-    return found
+    while True:
+        position = found[-1].last_position if found else 0
+        batches, _ = await batches_after(house.root, "table.0", position)
+        if not batches:
+            return found
+        found += batches
 
 
 async def active(house: House, handler: Probe) -> None:
