@@ -10,6 +10,7 @@ import sys
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from shared.ops import settings
 from shared.ops.lifecycle import run
@@ -28,7 +29,7 @@ def serve(service: str) -> int:
     """Runs `service` until it is told to stop; returns the exit status (2: wrong settings)."""
     try:
         configured = settings.read(_SETTINGS[service])
-    except ValidationError as error:
+    except (ValidationError, SettingsError) as error:
         print(error, file=sys.stderr)  # noqa: T201 - there are no logs before there are settings
         return 2
     module = importlib.import_module(f"services.{service}.main")

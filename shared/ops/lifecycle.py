@@ -12,6 +12,7 @@ import uvloop
 from prometheus_client import Info, start_http_server
 
 from shared.ops import logs
+from shared.ops.memory import keep_to_ourselves
 from shared.ops.settings import ServiceSettings, host_port
 
 S = TypeVar("S", bound=ServiceSettings)
@@ -27,6 +28,7 @@ def run(settings: S, serve: Serve[S]) -> int:
     SIGTERM and SIGINT set `stopping`; `serve` then drains and returns, within `drain_timeout_s`.
     0: it returned after it was told to. 1: it raised, returned unasked, or drained for too long.
     """
+    keep_to_ourselves()
     logs.set_up(settings.log_level, service=settings.service, node=settings.node)
     _process.info({"service": settings.service, "node": settings.node})
     host, port = host_port(settings.metrics_listen)

@@ -90,7 +90,12 @@ def _check(name: str, value: bytes, least: int = 0) -> None:
 
 
 def known_answer_holds() -> bool:
-    """The health test of 11.3: one CAVP vector through instantiate and two calls of generate."""
+    """The health test of 11.3: CAVP vectors through instantiate, generate and reseed, and inputs
+    outside the limits, which must be refused."""
+    return _generates() and _reseeds() and _refuses()
+
+
+def _generates() -> bool:
     drbg = HmacDrbg(
         bytes.fromhex("ca851911349384bffe89de1cbdc46e6831e44d34a4fb935ee285dd14b71a7488"),
         bytes.fromhex("659ba96c601dc69fc902940805ec0ca8"),
@@ -102,3 +107,26 @@ def known_answer_holds() -> bool:
         "07694bb7547bb0995f70de25d6b29e2d3011bb19d27676c07162c8b5ccde0668"
         "961df86803482cb37ed6d5c0bb8d50cf1f50d476aa0458bdaba806f48be9dcb8"
     )
+
+
+def _reseeds() -> bool:
+    drbg = HmacDrbg(
+        bytes.fromhex("06032cd5eed33f39265f49ecb142c511da9aff2af71203bffaf34a9ca5bd9c0d"),
+        bytes.fromhex("0e66f71edc43e42a45ad3c6fc6cdc4df"),
+    )
+    drbg.reseed(bytes.fromhex("01920a4e669ed3a85ae8a33b35a74ad7fb2a6bb4cf395ce00334a9c9a5a5d552"))
+    drbg.generate(128)
+    return drbg.generate(128) == bytes.fromhex(
+        "76fc79fe9b50beccc991a11b5635783a83536add03c157fb30645e611c2898bb"
+        "2b1bc215000209208cd506cb28da2a51bdb03826aaf2bd2335d576d519160842"
+        "e7158ad0949d1a9ec3e66ea1b1a064b005de914eac2e9d4f2d72a8616a802254"
+        "22918250ff66a41bd2f864a6a38cc5b6499dc43f7f2bd09e1e0f8f5885935124"
+    )
+
+
+def _refuses() -> bool:
+    try:
+        HmacDrbg(bytes(MIN_ENTROPY_BYTES - 1), bytes(MIN_NONCE_BYTES))
+    except ValueError:
+        return True
+    return False

@@ -51,8 +51,15 @@ def test_the_known_answer_holds_and_fails_when_the_generator_is_broken(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert known_answer_holds()
-    monkeypatch.setattr(hmac_drbg, "_hmac", lambda key, data, name: bytes(32))
-    assert not known_answer_holds()
+    with monkeypatch.context() as patch:
+        patch.setattr(hmac_drbg, "_hmac", lambda key, data, name: bytes(32))
+        assert not known_answer_holds()
+    with monkeypatch.context() as patch:
+        patch.setattr(HmacDrbg, "reseed", lambda self, entropy: None)
+        assert not known_answer_holds()
+    with monkeypatch.context() as patch:
+        patch.setattr(hmac_drbg, "_check", lambda name, value, least=0: None)
+        assert not known_answer_holds()
 
 
 def test_a_short_output_is_the_beginning_of_a_long_one() -> None:
