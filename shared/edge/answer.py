@@ -14,6 +14,8 @@ from shared.edge import holdem as count_holdem
 from shared.edge import oasis as count_oasis
 from shared.edge.cores import spread
 from shared.edge.figure import Figure, Report
+from shared.edge.oasis_sight import DEALERS as SIGHT_DEALERS
+from shared.edge.oasis_sight import SIGHTS, best_play
 from shared.edge.simulation import CHOICES, PLAYERS, simulate
 from shared.edge.stake import first_stake
 from shared.errors import SettingError
@@ -29,7 +31,7 @@ STRATEGIES: Mapping[str, tuple[str, ...]] = {
     baccarat.NAME: (),
     battle.NAME: tuple(count_battle.PLANS),
     casino_holdem.NAME: ("always_bet", "best_play"),
-    oasis_poker.NAME: (*count_oasis.BET_FROM, *CHOICES[oasis_poker.NAME]),
+    oasis_poker.NAME: (*count_oasis.BET_FROM, "best_play", *CHOICES[oasis_poker.NAME]),
     draw_poker.NAME: tuple(CHOICES[draw_poker.NAME]),
 }
 """The strategies of each game by name; baccarat leaves nothing to decide."""
@@ -120,6 +122,11 @@ def _oasis(
     for strategy in chosen:
         if strategy in values:
             made.append(Figure(name, ante, strategy, values[strategy], all_pairs))
+        elif strategy == "best_play":
+            report("all sights", 0, 1)
+            best = best_play(settings, stake)
+            report("all sights", 1, 1)
+            made.append(Figure(name, ante, strategy, best, SIGHTS * SIGHT_DEALERS))
         else:
             made.append(_simulated(name, ante, raw, strategy, stake, stake, hands, report))
     # The bonus has no strategy: it is held to the end, an exchange would lose it (OAS-13).

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -91,7 +91,7 @@ def _by_ranks() -> dict[Ranks, Tally]:
     tallies: defaultdict[Ranks, Tally] = defaultdict(Tally)
     for kind in sorted((kind for kind in kinds() if not kind.flush), key=attrgetter("strength")):
         times = Counter(kind.ranks)
-        for held in _parts(kind.ranks):
+        for held in parts(kind.ranks):
             left = times - Counter(held)
             count = prod(comb(len(SUITS) - times[rank] + more, more) for rank, more in left.items())
             tallies[held].add(kind.strength, count)
@@ -105,12 +105,12 @@ def _by_suit(flush: bool) -> dict[Ranks, Tally]:
     suited = [kind.ranks for kind in kinds() if kind.flush]
     tallies: defaultdict[Ranks, Tally] = defaultdict(Tally)
     for ranks in sorted(suited, key=taken_for.__getitem__):
-        for held in _parts(ranks):
+        for held in parts(ranks):
             tallies[held].add(taken_for[ranks], 1)
     return tallies
 
 
-def _parts(ranks: Ranks) -> set[Ranks]:
+def parts(ranks: Ranks) -> set[Ranks]:
     """Everything that some of these cards can be."""
     return {part for size in range(len(ranks) + 1) for part in combinations(ranks, size)}
 
@@ -127,20 +127,34 @@ class Dealers:
         self._by_ranks = _by_ranks()
         self._flushes = _by_suit(True)
         self._otherwise = _by_suit(False)
+        suited = {kind.ranks for kind in kinds() if kind.flush}
+        self._steps = sorted({kind.strength for kind in kinds() if kind.ranks in suited})
 
     def weaker(self, kind: Kind, value: Strength) -> int:
         """How many pairs there are of a hand of this kind and a weaker one than `value`."""
         plain = sum(
-            sign(size) * self._by_ranks[part].below(value)
+            sign(size) * self.holding(part, value)
             for size in range(CARDS + 1)
             for part in combinations(kind.ranks, size)
         )
         return kind.count * plain + sum(
-            sign(len(part))
-            * _suits(kind, part)
-            * (self._flushes[part].below(value) - self._otherwise[part].below(value))
-            for part in _parts(tuple(sorted(set(kind.ranks))))
+            sign(len(part)) * _suits(kind, part) * self.flush_change(part, value)
+            for part in parts(tuple(sorted(set(kind.ranks))))
         )
+
+    def holding(self, held: Ranks, value: Strength) -> int:
+        """How many hands with certain cards of these ranks are weaker, flushes left aside."""
+        return self._by_ranks[held].below(value)
+
+    def flush_step(self, value: Strength) -> Strength:
+        """The greatest strength that changes no more than `value` does in `flush_change`: most
+        hands are in between such steps."""
+        place = bisect_left(self._steps, value)
+        return self._steps[place] if place < len(self._steps) else value
+
+    def flush_change(self, held: Ranks, value: Strength) -> int:
+        """How many more are where those with these ranks in one suit are what they are, flushes."""
+        return self._flushes[held].below(value) - self._otherwise[held].below(value)
 
 
 def _suits(kind: Kind, part: Ranks) -> int:
@@ -174,24 +188,36 @@ def values(settings: Settings, ante: int, strategies: Iterable[str]) -> dict[str
 
 def _bet(settings: Settings, ante: int, kind: Kind, dealers: Dealers) -> int:
     """What bets on hands of this kind win, over all the dealer's hands."""
-    own = kind.strength
-    idle = dealers.weaker(kind, ACE_KING)
-    total = idle * _won(settings, ante, kind, ACE_KING - 1)
-    better = kind.count * DEALERS - idle
-    if own >= ACE_KING:
-        weaker = dealers.weaker(kind, own) - idle
-        level = dealers.weaker(kind, own + 1) - idle - weaker
-        better -= weaker + level
-        if weaker:
-            total += weaker * _won(settings, ante, kind, own - 1)
-        total += level * _won(settings, ante, kind, own)
-    return total + better * _won(settings, ante, kind, max(own + 1, ACE_KING))
+    return Wins(settings, ante, kind).over(
+        kind.count * DEALERS, lambda value: dealers.weaker(kind, value)
+    )
 
 
-def _won(settings: Settings, ante: int, kind: Kind, dealer: Strength) -> int:
-    """What a bet on such a hand wins against one hand of the dealer."""
-    made = lines(settings, _box(kind, Share("player", ante, 0), "bet"), dealer)
-    return sum(line.returned - line.stake for line in made)
+class Wins:
+    """What a bet on a hand of a kind wins against a hand of the dealer: by the game's own rules."""
+
+    def __init__(self, settings: Settings, ante: int, kind: Kind) -> None:
+        def won(dealer: Strength) -> int:
+            made = lines(settings, _box(kind, Share("player", ante, 0), "bet"), dealer)
+            return sum(line.returned - line.stake for line in made)
+
+        self._own = kind.strength
+        self._idle = won(ACE_KING - 1)
+        self._against_weaker = won(kind.strength - 1)
+        self._level = won(kind.strength)
+        self._against_better = won(max(kind.strength + 1, ACE_KING))
+
+    def over(self, hands: int, weaker: Callable[[Strength], int]) -> int:
+        """The sum over so many hands of the dealer, of which `weaker` are less than a strength."""
+        idle = below = up_to = weaker(ACE_KING)
+        if self._own >= ACE_KING:
+            below, up_to = weaker(self._own), weaker(self._own + 1)
+        return (
+            idle * self._idle
+            + (below - idle) * self._against_weaker
+            + (up_to - below) * self._level
+            + (hands - up_to) * self._against_better
+        )
 
 
 def bonus(settings: Settings) -> Fraction:

@@ -20,6 +20,7 @@ from shared.edge import baccarat as count_baccarat
 from shared.edge import battle as count_battle
 from shared.edge import holdem as count_holdem
 from shared.edge import oasis as count_oasis
+from shared.edge import oasis_sight as count_sights
 from shared.edge import simulation
 from shared.edge.answer import STRATEGIES, figures
 from shared.edge.choices import odd_card
@@ -208,16 +209,20 @@ def test_CHE_06_the_table_and_the_cap_of_the_settings_are_what_is_paid() -> None
 
 
 def test_OAS_figures_without_an_exchange() -> None:
-    found = {each["strategy"]: each for each in answer("oasis_poker", "--hands", "2")}
-    figures_ = FIGURES["oasis_poker"]
-    for strategy in ("bet_everything", "bet_any_pair_or_better", "bet_ace_king_or_better"):
-        value = figures_["without_exchange"][strategy]
-        assert found[strategy]["exact"]
-        assert found[strategy]["value"] == pytest.approx(value, abs=5.01e-6)
-    assert found[None]["wager"] == "bonus"
-    assert found[None]["value"] == pytest.approx(figures_["bonus_default_table"], abs=5e-6)
-    (low, high), value = (found["exchange_one_of_a_draw"][key] for key in ("ci95", "value"))
-    assert low <= value <= high
+    expected = FIGURES["oasis_poker"]
+    values = count_oasis.values(oasis_poker.settings({}), 100, count_oasis.BET_FROM)
+    for strategy, value in values.items():
+        assert float(value) == pytest.approx(expected["without_exchange"][strategy], abs=5.01e-6)
+
+
+def test_OAS_figures_of_the_bonus_and_of_a_sound_exchange() -> None:
+    words = ("oasis_poker", "--hands", "20", "--strategy", "exchange_one_of_a_draw")
+    ante, bonus = answer(*words)
+    assert (ante["wager"], ante["hands"], ante["exact"]) == ("ante", 20, False)
+    low, high = ante["ci95"]
+    assert low <= ante["value"] <= high
+    assert (bonus["wager"], bonus["strategy"], bonus["exact"]) == ("bonus", None, True)
+    assert bonus["value"] == pytest.approx(FIGURES["oasis_poker"]["bonus_default_table"], abs=5e-6)
 
 
 def test_OAS_09_the_dealer_plays_as_often_as_he_should() -> None:
@@ -250,6 +255,33 @@ def test_OAS_10_the_dealers_hands_are_counted_without_the_players_cards(hand: st
         weaker += strength(random.sample(rest, 5)) < own
     share = dealers.weaker(kind, own) / everything
     assert abs(weaker / sampled - share) < 0.04  # five standard deviations at most
+
+
+@pytest.mark.parametrize("hand", ["Ac Kd 4h 3s 2d", "Ac Kc 9c 3c 2d", "2c 2d 9c Tc Jc"])
+@pytest.mark.parametrize("opened", ["Kc", "7h", "Js"])
+def test_OAS_06_the_dealers_hands_are_counted_with_the_open_card(hand: str, opened: str) -> None:
+    held, (open_card,) = cards(hand), cards(opened)
+    own = strength(held)
+    (kind,) = (kind for kind in count_oasis.kinds() if kind.cards and kind.strength == own)
+    suited = tuple(sorted(card.rank for card in held if card.suit == open_card.suit))
+    weaker = count_sights.weaker(count_oasis.Dealers(), kind, open_card.rank, suited)
+    assert weaker(7463) == count_sights.DEALERS
+    random = Random(hand + opened)
+    rest = [card for card in DECK if card not in held and card != open_card]
+    drawn = [strength((open_card, *random.sample(rest, 4))) for _ in range(4_000)]
+    for value in (ACE_KING, own):
+        share = sum(1 for each in drawn if each < value) / len(drawn)
+        assert abs(weaker(value) / count_sights.DEALERS - share) < 0.04
+
+
+def test_OAS_06_every_hand_and_open_card_is_counted_once() -> None:
+    counts = [
+        count
+        for kind in count_oasis.kinds()
+        for rank in range(13)
+        for _, count in count_sights.suits_of(kind, rank)
+    ]
+    assert sum(counts) == count_sights.SIGHTS
 
 
 @pytest.mark.parametrize(
