@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 
 from croupier.table.v1 import table_pb2
 
@@ -12,6 +12,9 @@ from shared.table.view import summary
 
 TELL_EVERY_S = 0.25
 """A watcher of the lobby hears of a table's changes at most so often, then of the last one."""
+
+MOST_IN_ONE = 500
+"""Lines in one message, which is bounded; ten thousand tables are told in twenty."""
 
 Line = table_pb2.TableSummary
 
@@ -47,12 +50,22 @@ class Lobby:
         """Another node is gone, and nobody says anything about its tables."""
         self._there.pop(node, None)
 
-    def lines(self, own: bool) -> list[Line]:
-        """All tables by id, or this node's `own` alone."""
-        known = set(self._here)
+    def ids(self, game: str = "", own: bool = False) -> list[str]:
+        """The tables by id; of one game alone, or this node's `own` alone."""
+        ids = set(self._here)
         if not own:
-            known.update(*self._there.values())
-        return [line for table_id in sorted(known) if (line := self._line(table_id, own))]
+            ids.update(*self._there.values())
+        return sorted(table_id for table_id in ids if game in ("", self._game(table_id)))
+
+    def lines(self, table_ids: Iterable[str], own: bool = False) -> list[Line]:
+        """The lines of these tables, as far as they are there."""
+        return [line for table_id in table_ids if (line := self._line(table_id, own))]
+
+    def _game(self, table_id: str) -> str:
+        state = self._here.get(table_id)
+        if state is not None:
+            return state.table.game.NAME
+        return next(there[table_id].game for there in self._there.values() if table_id in there)
 
     def _line(self, table_id: str, own: bool) -> Line | None:
         state = self._here.get(table_id)
@@ -69,18 +82,26 @@ class Lobby:
                 news.set()
 
     async def watch(self, own: bool) -> AsyncIterator[list[Line]]:
-        """All tables (or this node's `own`), then those that changed."""
+        """All tables (or this node's `own`), in parts, then those that changed."""
         news, changed = asyncio.Event(), set[str]()
         self._changed[news] = changed
         try:
-            yield self.lines(own)
+            for some in _parts(self.ids(own=own)):
+                yield self.lines(some, own)
             while True:
                 await news.wait()
                 news.clear()
-                fresh = [line for each in sorted(changed) if (line := self._line(each, own))]
+                told = sorted(changed)
                 changed.clear()
-                if fresh:
-                    yield fresh
+                for some in _parts(told):
+                    if fresh := self.lines(some, own):
+                        yield fresh
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
             del self._changed[news]
+
+
+def _parts(table_ids: Sequence[str]) -> list[Sequence[str]]:
+    """At least one part, be it empty."""
+    count = max(len(table_ids), 1)
+    return [table_ids[first : first + MOST_IN_ONE] for first in range(0, count, MOST_IN_ONE)]

@@ -68,12 +68,10 @@ class Table:
     async def ListTables(  # noqa: N802
         self, request: table_pb2.ListTablesRequest, context: _Context
     ) -> table_pb2.ListTablesResponse:
-        lines = self._lobby.lines(own=False)
-        lines = [line for line in lines if request.game in ("", line.game)]
-        chosen, following = page(
-            lines, request.page_size, request.page_token, lambda line: line.table_id
-        )
-        return table_pb2.ListTablesResponse(tables=chosen, next_page_token=following)
+        ids = self._lobby.ids(request.game)
+        chosen, following = page(ids, request.page_size, request.page_token, str)
+        lines = self._lobby.lines(chosen)
+        return table_pb2.ListTablesResponse(tables=lines, next_page_token=following)
 
     async def GetTable(  # noqa: N802
         self, request: table_pb2.GetTableRequest, context: _Context
