@@ -77,7 +77,7 @@ class Snapshots:
             if row is None:
                 return TableState()
             sealed = Sealed(row["key_id"], row["nonce"], row["ciphertext"])
-            state = _read(self._keyring.unseal_at_rest(sealed, _COLUMN, table_id))
+            state = read_state(self._keyring.unseal_at_rest(sealed, _COLUMN, table_id))
         except (CroupierError, UnsealError, pickle.UnpicklingError, AttributeError) as error:
             _log.warning("snapshot_of_no_use", table=table_id, error=type(error).__name__)
             return TableState()
@@ -122,7 +122,7 @@ class Snapshots:
 
     def _row(self, state: TableState) -> tuple[Any, ...]:
         table_id = state.table.table_id
-        sealed = self._keyring.seal_at_rest(_written(state), _COLUMN, table_id)
+        sealed = self._keyring.seal_at_rest(write_state(state), _COLUMN, table_id)
         place = (table_id, state.version, writer())
         return (*place, sealed.key_id, sealed.nonce, sealed.ciphertext)
 
@@ -158,13 +158,15 @@ class _Unpickler(pickle.Unpickler):
         raise pickle.UnpicklingError(f"{module}.{name} is no part of a table")
 
 
-def _written(state: TableState) -> bytes:
+def write_state(state: TableState) -> bytes:
+    """The table in bytes; for `read_state` of the same sources only."""
     out = io.BytesIO()
     _Pickler(out).dump(state)
     return out.getvalue()
 
 
-def _read(written: bytes) -> TableState:
+def read_state(written: bytes) -> TableState:
+    """The table that was written; raises `pickle.UnpicklingError` for anything else."""
     state = _Unpickler(io.BytesIO(written)).load()
     if not isinstance(state, TableState):
         raise pickle.UnpicklingError("no table")
