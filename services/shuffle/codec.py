@@ -21,6 +21,7 @@ from services.shuffle.shoe import (
     RetireReason,
     SeedCommitted,
     SeedOpened,
+    SeedReused,
     ShoeClaimed,
     ShoeCut,
     ShoeDisclosed,
@@ -75,6 +76,8 @@ class Writer:
                 return pb.ShoeCut(by=by, at=at, epoch=epoch)
             case SeedOpened(player, seed, epoch):
                 return pb.SeedOpened(player=player, seed=seed, epoch=epoch)
+            case SeedReused(player, epoch):
+                return pb.SeedReused(player=player, epoch=epoch)
             case ShoeSealed(root, used, withheld, epoch):
                 return pb.ShoeSealed(root=root, used=used, withheld=withheld, epoch=epoch)
             case CutCardReached(position):
@@ -156,6 +159,9 @@ def read(name: str, payload: bytes) -> Event:
         case "SeedOpened":
             seed = pb.SeedOpened.FromString(payload)
             return SeedOpened(seed.player, seed.seed, seed.epoch)
+        case "SeedReused":
+            again = pb.SeedReused.FromString(payload)
+            return SeedReused(again.player, again.epoch)
         case "ShoeSealed":
             sealed = pb.ShoeSealed.FromString(payload)
             return ShoeSealed(sealed.root, tuple(sealed.used), tuple(sealed.withheld), sealed.epoch)

@@ -22,6 +22,7 @@ from services.shuffle.shoe import (
     RetireReason,
     SeedCommitted,
     SeedOpened,
+    SeedReused,
     Shoe,
     ShoeClaimed,
     ShoeCut,
@@ -95,6 +96,14 @@ class OpenSeed:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteReuse:
+    """The seed that this player has told is one that he used before."""
+
+    asker: Asker
+    player: str
+
+
+@dataclass(frozen=True, slots=True)
 class Seal:
     """`root` is what the seeds opened by now and the cut give."""
 
@@ -143,7 +152,7 @@ class Disclose:
     why: str
 
 
-Command = Open | CommitSeed | Cut | OpenSeed | Seal | Deal | Claim | Retire | Disclose
+Command = Open | CommitSeed | Cut | OpenSeed | NoteReuse | Seal | Deal | Claim | Retire | Disclose
 
 # What a dealt card may still come to. Whoever has seen a card has seen it: an audience only grows,
 # from nobody over one player to everybody, and a burned card stays where it is.
@@ -192,6 +201,8 @@ def decide(shoe: Shoe | None, command: Command, now: datetime) -> tuple[Event, .
             return _cut(shoe, command)
         case OpenSeed():
             return _open_seed(shoe, command)
+        case NoteReuse():
+            return (SeedReused(command.player, command.asker.epoch),)
         case Seal():
             return _seal(shoe, command)
         case _:
@@ -279,10 +290,17 @@ def _open_seed(shoe: Shoe, command: OpenSeed) -> tuple[Event, ...]:
         raise CroupierError("SEED_REFUSED", "this player has committed no seed", "player")
     if committed.seed is not None:
         raise CroupierError("SEED_REFUSED", "this player's seed is open already", "player")
+    if committed.reused:
+        raise reused()
     commitment = player_seed_commitment(shoe.shoe_id, command.player, command.seed)
     if commitment != committed.commitment:
         raise CroupierError("SEED_MISMATCH", "another seed than was committed", "seed")
     return (SeedOpened(command.player, command.seed, command.asker.epoch),)
+
+
+def reused() -> CroupierError:
+    """Why a seed that a player has used in any shoe is not taken."""
+    return CroupierError("SEED_REUSED", "the player has used this seed before", "seed")
 
 
 def _seal(shoe: Shoe, command: Seal) -> tuple[Event, ...]:

@@ -13,6 +13,7 @@ from services.shuffle.shoe import (
     CardsTaken,
     Event,
     SeedOpened,
+    SeedReused,
     ShoeOpened,
     ShoeRetired,
     ShoeSealed,
@@ -33,6 +34,8 @@ def count(events: Iterable[Event]) -> None:
                 _opened.inc()
             case SeedOpened():
                 _seeds.labels("opened").inc()
+            case SeedReused():
+                _seeds.labels("reused").inc()
             case ShoeSealed():
                 _seeds.labels("withheld").inc(len(event.withheld))
             case ShoeRetired(reason):

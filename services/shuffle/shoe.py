@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import Enum
+from typing import Any
 
 from shared.proofs.shoe_order import DECK_CARDS
 
@@ -62,11 +63,12 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class PlayerSeed:
-    """A player's part; `seed` is `None` until it is opened."""
+    """A player's part; `seed` is `None` until it is opened, and stays so if it was `reused`."""
 
     player: str
     commitment: bytes
     seed: bytes | None = None
+    reused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +156,12 @@ class SeedOpened:
 
 
 @dataclass(frozen=True, slots=True)
+class SeedReused:
+    player: str
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
 class ShoeSealed:
     root: bytes
     used: tuple[str, ...]
@@ -232,6 +240,7 @@ Event = (
     | SeedCommitted
     | ShoeCut
     | SeedOpened
+    | SeedReused
     | ShoeSealed
     | CardsTaken
     | CardsShown
@@ -296,16 +305,22 @@ def _evolve(shoe: Shoe, event: Event) -> Shoe:
         case ShoeCut(_, at):
             return replace(shoe, phase=Phase.CUT, cut_at=at)
         case SeedOpened(player, seed):
-            seeds = tuple(
-                replace(each, seed=seed) if each.player == player else each for each in shoe.seeds
-            )
-            return replace(shoe, seeds=seeds)
+            return _with_seed(shoe, player, seed=seed)
+        case SeedReused(player):
+            return _with_seed(shoe, player, reused=True)
         case ShoeSealed(root):
             return replace(shoe, phase=Phase.SEALED, root=root)
         case ShoeRetired(_, server_seed):
             return replace(shoe, phase=Phase.RETIRED, server_seed=server_seed)
         case _:
             return shoe
+
+
+def _with_seed(shoe: Shoe, player: str, **changes: Any) -> Shoe:
+    seeds = tuple(
+        replace(each, **changes) if each.player == player else each for each in shoe.seeds
+    )
+    return replace(shoe, seeds=seeds)
 
 
 def _shown(card: Showing, hand_id: str) -> Mark:

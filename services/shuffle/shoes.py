@@ -20,6 +20,7 @@ from services.shuffle.decide import (
     Cut,
     Deal,
     Disclose,
+    NoteReuse,
     Open,
     OpenSeed,
     Retire,
@@ -27,6 +28,7 @@ from services.shuffle.decide import (
     admit,
     cut_range,
     decide,
+    reused,
 )
 from services.shuffle.live import MAX_LIVE_SHOES, LiveShoe, LiveShoes, stream_of
 from services.shuffle.shoe import (
@@ -43,7 +45,7 @@ from services.shuffle.shoe import (
     ShoeRetired,
     ShoeSealed,
 )
-from services.shuffle.storage import SeedGoneError, ShoeStore
+from services.shuffle.storage import SeedGoneError, SeedUsedError, ShoeStore
 from shared.errors import CroupierError
 from shared.log import Append, Appended, CommandKey, EventLog, NewEvent, Outcome
 from shared.proofs.sealed_shoe import SealedShoe
@@ -153,7 +155,8 @@ class Shoes:
             return _one(await self._carry_out(live, request, asker, prepare), ShoeCut)
 
     async def open_seed(self, request: Request, asker: Asker, player: str, seed: bytes) -> None:
-        """Takes a committed seed; one that the player has used in any shoe is refused."""
+        """Takes a committed seed; one that the player has used in any shoe is refused, and that he
+        told it is put on record."""
         fingerprint = player_seed_fingerprint(player, seed)
 
         async def write(append: Append) -> Appended:
@@ -161,7 +164,11 @@ class Shoes:
 
         command = OpenSeed(asker, player, seed)
         async with self._live.locked(request.shoe_id) as live:
-            await self._carry_out(live, request, asker, _ready(command), write)
+            try:
+                await self._carry_out(live, request, asker, _ready(command), write)
+            except SeedUsedError:
+                await self._carry_out(live, request, asker, _ready(NoteReuse(asker, player)))
+                raise reused() from None
 
     async def seal(self, request: Request, asker: Asker) -> ShoeSealed:
         """Fixes the order from all seeds opened by now."""

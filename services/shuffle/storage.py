@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import asyncpg
 
-from shared.errors import CroupierError
 from shared.log import Append, Appended, Outcome, append_on, on_connection
 from shared.log.postgres import OnCommitted
 from shared.sealing import Keyring, Sealed, UnsealError
@@ -38,6 +37,10 @@ _USE_PLAYER_SEED = """
     INSERT INTO shuffle.player_seeds (fingerprint, shoe_id) VALUES ($1, $2)
     ON CONFLICT DO NOTHING RETURNING true
 """
+
+
+class SeedUsedError(Exception):
+    """A player's seed has been in a shoe before."""
 
 
 class SeedGoneError(LookupError):
@@ -116,14 +119,14 @@ class ShoeStore:
     async def append_player_seed(
         self, append: Append, shoe_id: str, fingerprint: bytes
     ) -> Appended:
-        """Appends `SeedOpened`; refuses a seed that any shoe has had before (SEED_REUSED)."""
+        """Appends `SeedOpened`; `SeedUsedError` for a seed that any shoe has had before."""
 
         async def use(connection: PooledConnection) -> None:
             fresh = await connection.fetchval(
                 _USE_PLAYER_SEED, fingerprint, shoe_id, timeout=TIMEOUT_S
             )
             if not fresh:
-                raise CroupierError("SEED_REUSED", "the player has used this seed before", "seed")
+                raise SeedUsedError
 
         return await self._append_and(append, use)
 

@@ -14,6 +14,7 @@ from uuid import UUID
 from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.shoe import Request, ShoeRecord, Use
 from shared.games.play import Face
+from shared.proofs.seeds import player_seed_commitment
 from shared.table import events as table
 from shared.table.apply_hand import BURN
 from shared.table.next_step import Cards, Errand, OpenShoe, PutAway, RecordCut, SealShoe
@@ -121,6 +122,8 @@ def _cut(walk: CardsWalk, errand: RecordCut, since: Read) -> Iterator[Finding]:
     cut = shoe.cut.body
     if cut.by != errand.player or (errand.player and cut.at != errand.place):
         yield shoe.cut.finding(Check.SHOE, "the shoe was cut by another, or in another place")
+    if tuple(shoe.commitments.items()) != errand.pledges:
+        yield shoe.cut.finding(Check.SHOE, "other seeds were committed to than players pledged")
 
 
 def _seal(walk: CardsWalk, errand: SealShoe, since: Read) -> Iterator[Finding]:
@@ -130,6 +133,15 @@ def _seal(walk: CardsWalk, errand: SealShoe, since: Read) -> Iterator[Finding]:
     yield from _early(shoe.sealed, since)
     if errand.record is not None:
         yield from _cut(walk, errand.record, since)
+    for player, seed in errand.reveals:
+        if not _in_the_shoe(shoe, player, seed):
+            yield shoe.sealed.finding(Check.SHOE, f"the seed that {player} revealed was left out")
+
+
+def _in_the_shoe(shoe: ShoeRecord, player: str, seed: bytes) -> bool:
+    """Or rightly left out: it is another than was pledged, or was used before."""
+    pledged = shoe.commitments.get(player) == player_seed_commitment(shoe.shoe_id, player, seed)
+    return shoe.seeds.get(player) == seed or not pledged or player in shoe.reused
 
 
 def _cards(walk: CardsWalk, errand: Cards, since: Read) -> Iterator[Finding]:

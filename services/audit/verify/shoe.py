@@ -59,6 +59,7 @@ class ShoeRecord:
     opening: Read | None = None
     commitments: dict[str, bytes] = field(default_factory=dict)
     seeds: dict[str, bytes] = field(default_factory=dict, repr=False)
+    reused: set[str] = field(default_factory=set)
     cut: Read | None = None
     sealed: Read | None = None
     retired: Read | None = None
@@ -132,6 +133,14 @@ def _seed_opened(record: ShoeRecord, read: Read) -> Iterator[Finding]:
     if record.commitments.get(told.player) != commitment:
         yield read.finding(Check.SHOE, "the seed is not the one that was committed")
     record.seeds[told.player] = told.seed
+
+
+def _seed_reused(record: ShoeRecord, read: Read) -> Iterator[Finding]:
+    if record.cut is None or record.sealed is not None:
+        yield read.finding(Check.SHOE, "a seed was opened before the cut or after the seal")
+    if read.body.player not in record.commitments:
+        yield read.finding(Check.SHOE, "a seed was reused that was not committed")
+    record.reused.add(read.body.player)
 
 
 def _sealed(record: ShoeRecord, read: Read) -> Iterator[Finding]:
@@ -282,6 +291,7 @@ _STEPS: Mapping[str, _Step] = {
     "SeedCommitted": _seed_committed,
     "ShoeCut": _cut,
     "SeedOpened": _seed_opened,
+    "SeedReused": _seed_reused,
     "ShoeSealed": _sealed,
     "CardsTaken": _cards_taken,
     "CardsShown": _cards_shown,

@@ -84,7 +84,7 @@ async def test_a_paused_owner_gets_nothing_of_a_hand_that_was_voided(desk: Desk)
     assert len((await newer.deal(Draw(position=1, use=OPEN), hand="hand-2")).cards) == 1
 
 
-async def test_a_seed_chosen_late_or_used_before_is_refused(desk: Desk) -> None:
+async def test_a_seed_chosen_late_or_used_before_is_refused(process: Process, desk: Desk) -> None:
     seed = desk.seed("ann")
     await desk.open()
     await desk.commit("ann", seed)
@@ -100,8 +100,11 @@ async def test_a_seed_chosen_late_or_used_before_is_refused(desk: Desk) -> None:
     await desk.open(second)
     await desk.commit("ann", seed, second)
     await desk.cut(shoe_id=second)
-    assert await refusal(desk.open_seed("ann", seed, second)) == "SEED_REUSED"
+    for _ in range(2):
+        assert await refusal(desk.open_seed("ann", seed, second)) == "SEED_REUSED"
     assert list((await desk.seal(second)).withheld) == ["ann"]
+    recorded = await process.log.read_stream(f"shuffle/{second}")
+    assert [event.type for event in recorded].count("SeedReused") == 1
 
 
 async def test_a_forged_card_does_not_hold_against_the_root(desk: Desk) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from croupier.shuffle.v1 import events_pb2 as shuffle
 from croupier.table.v1 import events_pb2 as pb
 
 from services.audit.verify.cards import CardsWalk
@@ -382,6 +383,39 @@ async def test_a_cut_by_another_or_elsewhere_is_told(change: dict[str, Any]) -> 
     bent.change(bent.shoe, "ShoeCut", lambda body: _set(body, **change))
     messages = told(bent.findings(), Check.SHOE)
     assert "the shoe was cut by another, or in another place" in messages
+
+
+async def test_a_pledge_that_was_not_passed_on_is_told() -> None:
+    """A house that leaves an honest player's seed out would know the order."""
+    bent = await Evidence.of(await with_seed())
+    del bent.shoe[index_of(bent.shoe, "SeedCommitted")]
+    assert "other seeds were committed to than players pledged" in told(bent.findings())
+
+
+async def test_a_revealed_seed_that_was_left_out_is_told() -> None:
+    bent = await Evidence.of(await with_seed())
+    del bent.shoe[index_of(bent.shoe, "SeedOpened")]
+    bent.change(bent.shoe, "ShoeSealed", keeps_the_seed_out)
+    assert "the seed that ann revealed was left out" in told(bent.findings())
+
+
+async def test_a_revealed_seed_is_rightly_left_out_if_it_was_used_before_or_is_another() -> None:
+    bent = await Evidence.of(await with_seed())
+    place = index_of(bent.shoe, "SeedOpened")
+    told_again = shuffle.SeedReused(player="ann", epoch=1).SerializeToString()
+    bent.shoe[place] = rehashed(replace(bent.shoe[place], type="SeedReused", payload=told_again))
+    bent.change(bent.shoe, "ShoeSealed", keeps_the_seed_out)
+    assert "the seed that ann revealed was left out" not in told(bent.findings())
+    bent = await Evidence.of(await with_seed())
+    del bent.shoe[index_of(bent.shoe, "SeedOpened")]
+    bent.change(bent.shoe, "ShoeSealed", keeps_the_seed_out)
+    bent.change(bent.table, "SeedRevealed", lambda body: _set(body, seed=b"x" * 16))
+    assert "the seed that ann revealed was left out" not in told(bent.findings())
+
+
+def keeps_the_seed_out(body: Any) -> None:
+    body.withheld.extend(body.used)
+    del body.used[:]
 
 
 async def test_players_are_told_the_commitment_and_the_seal_that_are() -> None:
