@@ -31,11 +31,11 @@ from shared.table.apply_hand import BURN
 from shared.table.next_step import (
     Cards,
     Chips,
-    Errand,
     OpenShoe,
     PutAway,
     RecordCut,
     SealShoe,
+    ShoeErrand,
     opening_of,
 )
 
@@ -62,7 +62,7 @@ class Errands:
         self._shuffle = shuffle
         self._token = service_token
         self._dealing = Dealing(shuffle, service_token)
-        self._running: dict[tuple[str, str, str], asyncio.Task[None]] = {}
+        self._running: dict[tuple[TableOwner, str, str], asyncio.Task[None]] = {}
         self._run: Mapping[type[Any], Callable[[TableOwner, Any], Awaitable[MakeFact]]] = {
             OpenShoe: self._open_shoe,
             RecordCut: self._record_cut,
@@ -78,16 +78,21 @@ class Errands:
         for errand in owner.waiting.errands:
             if isinstance(errand, Chips):
                 continue  # `Cashier` looks for the wallet's word
-            key = (owner.table_id, type(errand).__name__, errand.request_id)
+            # A table that comes back to this node asks for itself: what its owner of before had on
+            # the way ends with that one.
+            key = (owner, type(errand).__name__, errand.request_id)
             if key not in self._running:
-                task = asyncio.create_task(self._until_done(owner, errand), name=" ".join(key))
+                name = f"{owner.table_id} {key[1]} {key[2]}"
+                task = asyncio.create_task(self._until_done(owner, errand), name=name)
                 self._running[key] = task
                 task.add_done_callback(partial(self._ended, key))
 
-    def _ended(self, key: tuple[str, str, str], task: asyncio.Task[None]) -> None:
+    def _ended(self, key: tuple[TableOwner, str, str], task: asyncio.Task[None]) -> None:
         del self._running[key]
         if not task.cancelled() and task.exception() is not None:
-            _log.error("errand_broke", errand=key[1], table=key[0], exc_info=task.exception())
+            _log.error(
+                "errand_broke", errand=key[1], table=key[0].table_id, exc_info=task.exception()
+            )
 
     async def fence(self, owner: TableOwner) -> None:
         """Tells shuffle of a new owner before it decides anything about its shoes: from then on an
@@ -133,7 +138,7 @@ class Errands:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _until_done(self, owner: TableOwner, errand: Errand) -> None:
+    async def _until_done(self, owner: TableOwner, errand: ShoeErrand) -> None:
         kind = type(errand).__name__
         started = time.perf_counter()
         pause_s = FIRST_PAUSE_S
@@ -160,16 +165,16 @@ class Errands:
                 metrics.errands.labels(kind, "OK").inc()
                 metrics.errand_seconds.labels(kind).observe(time.perf_counter() - started)
 
-    async def _made(self, owner: TableOwner, errand: Errand) -> MakeFact:
+    async def _made(self, owner: TableOwner, errand: ShoeErrand) -> MakeFact:
         """What the errand ends with. A shoe that shuffle says is over, and the table does not know
         of it, is given up: a hand that cannot go on is void."""
         try:
             return await self._run[type(errand)](owner, errand)
         except CroupierError as refused:
-            if refused.reason != "SHOE_RETIRED":
+            if refused.reason != "SHOE_RETIRED" or errand not in owner.waiting.errands:
                 raise
         _log.error("shoe_lost", table=owner.table_id, errand=type(errand).__name__)
-        return lambda at: e.ShoesLost("shoe_retired", at)
+        return lambda at: e.ShoesLost("shoe_retired", at, errand.shoe_id)
 
     async def call(self, method: Callable[[Any], Any], request: Any) -> Any:
         """Calls a method of shuffle, `lambda shuffle: shuffle.GetShoe`; its answer, or the
@@ -264,8 +269,8 @@ class Errands:
         # An opening of our own that is still under way comes first.
         under_way = [
             task
-            for (table, kind, _), task in self._running.items()
-            if table == owner.table_id and kind == OpenShoe.__name__
+            for (opener, kind, _), task in self._running.items()
+            if opener.table_id == owner.table_id and kind == OpenShoe.__name__
         ]
         if under_way:
             await asyncio.wait(under_way)

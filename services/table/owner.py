@@ -58,7 +58,8 @@ class TableOwner:
         self._stream = f"table/{self.table_id}"
         # None only wakes the task.
         self._queue: asyncio.Queue[Proposal | None] = asyncio.Queue(MOST_QUEUED)
-        self._viewers: set[Viewer] = set()
+        # In the order in which they came, so that what happens once happens so again.
+        self._viewers: dict[Viewer, None] = {}
         self._clock = Clock(self._expire)
         self._why_released: CroupierError | None = None
         self._in_doubt = False
@@ -134,6 +135,8 @@ class TableOwner:
 
         Raises `GoneError` when the table has left.
         """
+        if after > self.state.version:
+            await self._look_for_successor()
         change, seen = Change((), self.state), 0
         if 0 < after <= self.state.version and self.state.version - after <= RESUME_EVENTS:
             change, seen = await self._since(after), after
@@ -142,8 +145,15 @@ class TableOwner:
         if change.state.version != self.state.version:  # it went on while the log was read
             change, seen = Change((), self.state), 0
         if viewer.begin(change, seen):
-            self._viewers.add(viewer)
+            self._viewers[viewer] = None
             metrics.watchers.inc()
+
+    async def _look_for_successor(self) -> None:
+        """A viewer has seen more of the table than there is here: another node may have it since,
+        and this one, which was held up, would show what is past as if it were now."""
+        behind = await self._log.read_stream(self._stream, self.state.version, MOST_IN_DOUBT)
+        if any(event.type == e.TableClaimed.__name__ for event in behind):
+            self.let_go(_stale())
 
     async def _since(self, after: int) -> Change:
         for _ in range(RESUME_TRIES):
@@ -166,7 +176,7 @@ class TableOwner:
     def unwatch(self, viewer: Viewer) -> None:
         """Forgets a viewer."""
         if viewer in self._viewers:
-            self._viewers.discard(viewer)
+            del self._viewers[viewer]
             metrics.watchers.dec()
 
     # ---- The one task

@@ -13,6 +13,7 @@ import grpc
 from croupier.table.v1 import table_pb2
 
 from services.table import commands
+from services.table.acknowledging import Acknowledged, Acknowledging
 from services.table.forward import ELSEWHERE, PAUSES_S, Routes, is_lost, tried_at
 from services.table.link import Link, Sent, why
 from services.table.owner import TableOwner
@@ -20,6 +21,7 @@ from services.table.proposal import Answer
 from services.table.watching import (
     End,
     GoneError,
+    Heard,
     Lost,
     Mailbox,
     Told,
@@ -53,6 +55,7 @@ class Stream:
         self._links: dict[str, Link] = {}
         self._following: dict[str, asyncio.Task[None]] = {}
         self._tries: dict[str, int] = {}
+        self._acknowledging = Acknowledging()
         self._reader: asyncio.Task[None] | None = None
         self._room = asyncio.Semaphore(MOST_COMMANDS)
         self._under_way = 0
@@ -73,14 +76,25 @@ class Stream:
                 case Told(viewer, change) if self._is_watching(viewer):
                     self._tries.pop(viewer.table_id, None)
                     yield as_response(viewer.update(change))
+                    for response in self._acknowledging.told(viewer.table_id, viewer.seen):
+                        yield response
                 case Lost(viewer) if self._is_watching(viewer):
                     del self._watched[viewer.table_id]
                     self._follow(viewer.table_id, viewer.seen, None)
+                case Heard(table_id, version, update):
+                    yield update
+                    for response in self._acknowledging.told(table_id, version):
+                        yield response
+                case Acknowledged() as answer:
+                    for response in self._acknowledging.acknowledged(answer):
+                        yield response
                 case table_pb2.PlayResponse() | bytes() as response:
                     yield response
                 case End(error):
                     if error is not None:
                         raise error
+                    for response in self._acknowledging.all_held():
+                        yield response
                     return
 
     def close(self) -> None:
@@ -100,10 +114,16 @@ class Stream:
         await self.stop(table_id)
         if len(self._watched) + len(self._links) + len(self._following) >= MOST_TABLES:
             raise CroupierError("BAD_REQUEST", f"{MOST_TABLES} tables a stream", "table_id")
-        await self._watch(table_id, after, 0)
+        self._acknowledging.watch(table_id)
+        try:
+            await self._watch(table_id, after, 0)
+        except CroupierError:
+            self._not_watched(table_id)
+            raise
 
     async def stop(self, table_id: str) -> None:
         """Ends the updates of a table."""
+        self._not_watched(table_id)
         following = self._following.pop(table_id, None)
         if following is not None:
             following.cancel()
@@ -114,6 +134,10 @@ class Stream:
         link = self._links.get(table_id)
         if link is not None and link.watching:
             await link.stop_watching()
+
+    def _not_watched(self, table_id: str) -> None:
+        for answer in self._acknowledging.stop(table_id):
+            self._mailbox.put(answer)
 
     async def _watch(self, table_id: str, after: int, tries: int) -> None:
         """Watches the table where it is, or will be in a moment."""
@@ -160,6 +184,7 @@ class Stream:
     def _follow(self, table_id: str, seen: int, tried: There | None) -> None:
         """The table has left where it was: goes on as soon as it is somewhere else."""
         if self._forwarded:
+            self._not_watched(table_id)
             gone = CroupierError("NO_OWNER", "the table has left this node", "table_id")
             self._mailbox.put(why(gone, table_id, ""))
             return
@@ -222,7 +247,7 @@ class Stream:
             if link.watching:
                 link.seen = answer.update.version
                 self._tries.pop(link.table_id, None)
-                self._mailbox.put(raw)
+                self._mailbox.put(Heard(link.table_id, link.seen, raw))
             return
         refused = answer.refusal if kind == "refusal" else None
         command_id = refused.command_id if refused else answer.acknowledgement.command_id
@@ -239,7 +264,12 @@ class Stream:
             self._answered()
         elif refused is not None:
             link.watching = False
-        self._mailbox.put(raw)
+            self._not_watched(link.table_id)
+        if refused is None:
+            version = answer.acknowledgement.version
+            self._mailbox.put(Acknowledged(link.table_id, version, raw))
+        else:
+            self._mailbox.put(raw)
 
     def _ended(self, link: Link, error: grpc.aio.AioRpcError | None) -> None:
         if self._links.get(link.table_id) is link:
@@ -327,7 +357,10 @@ class Stream:
                 first_version=answer.first_version,
                 version=answer.version,
             )
-            self._mailbox.put(table_pb2.PlayResponse(acknowledgement=acknowledgement))
+            response = table_pb2.PlayResponse(acknowledgement=acknowledgement)
+            self._mailbox.put(
+                Acknowledged(sent.table_id, answer.version, response.SerializeToString())
+            )
         elif isinstance(refused, CroupierError):
             if refused.reason in ELSEWHERE and not self._forwarded:
                 self._send_again(sent)

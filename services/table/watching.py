@@ -203,3 +203,12 @@ class Lost:
     """A viewer's table has left this node."""
 
     viewer: Viewer
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """An update as another node gave it: of which table, up to which version."""
+
+    table_id: str
+    version: int
+    response: bytes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -58,6 +59,7 @@ class MemoryLog:
         self._events: dict[str, list[RecordedEvent]] = {name: [] for name in self._heads}
         self._blocks: dict[str, list[Block]] = {name: [] for name in self._heads}
         self._streams: dict[str, list[RecordedEvent]] = {}
+        self._by_cause: dict[UUID, list[RecordedEvent]] = {}
         self._appends: dict[UUID, Appended] = {}
         self._commands: dict[tuple[str, str, UUID], CommandRecord] = {}
 
@@ -151,6 +153,9 @@ class MemoryLog:
         )
         stream += recorded
         self._events[partition] += recorded
+        for each in recorded:
+            if each.causation_id is not None:
+                self._by_cause.setdefault(each.causation_id, []).append(each)
         self._blocks[partition].append(block)
         self._heads[partition] = Head(block.last_position, block.head, recorded_at)
         return Appended(
@@ -183,7 +188,8 @@ class MemoryLog:
     ) -> list[Block]:
         """See `EventLog.read_blocks`."""
         blocks = self._blocks.get(partition, [])
-        return [block for block in blocks if block.first_position > after_position][:limit]
+        first = bisect_right(blocks, after_position, key=lambda block: block.first_position)
+        return blocks[first : first + limit]
 
     async def read_hand(self, hand_id: str) -> list[RecordedEvent]:
         """See `EventLog.read_hand`."""
@@ -194,7 +200,7 @@ class MemoryLog:
     async def find_by_causation(self, causes: Iterable[UUID]) -> list[RecordedEvent]:
         """See `EventLog.find_by_causation`."""
         wanted = set(causes)
-        found = [event for event in self._all() if event.causation_id in wanted]
+        found = [event for cause in wanted for event in self._by_cause.get(cause, ())]
         found.sort(key=lambda event: (event.partition, event.position))
         return found[:MAX_READ_EVENTS]
 

@@ -54,7 +54,8 @@ class Guard(grpc.aio.ServerInterceptor):
         self._unary_running = 0
         self._unary_done = asyncio.Event()
         self._unary_done.set()
-        self._streams: set[asyncio.Task[Any]] = set()
+        # In the order in which they came, so that a drain ends them in that order.
+        self._streams: dict[asyncio.Task[Any], None] = {}
         self._sent_away: set[asyncio.Task[Any]] = set()
 
     async def intercept_service(
@@ -135,7 +136,7 @@ class Guard(grpc.aio.ServerInterceptor):
             assert task is not None
             reason = "OK"
             correlation = _correlation_of(context)
-            self._streams.add(task)
+            self._streams[task] = None
             _streams_open.labels(method).inc()
             try:
                 self._admit(method, context, correlation)
@@ -158,7 +159,7 @@ class Guard(grpc.aio.ServerInterceptor):
                 reason = refusal.reason
                 await _tell(context, refusal, correlation)
             finally:
-                self._streams.discard(task)
+                self._streams.pop(task, None)
                 self._sent_away.discard(task)
                 _streams_open.labels(method).dec()
                 _calls.labels(method, reason).inc()

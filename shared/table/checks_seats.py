@@ -58,6 +58,9 @@ def _table_claimed(state: TableState, fact: e.TableClaimed) -> None:
 def _shoes_lost(state: TableState, fact: e.ShoesLost) -> None:
     if fact.why not in LOSSES:
         raise RuleError("BAD_REQUEST", f"shoes are lost by {', '.join(LOSSES)}", "why")
+    at_hand = {shoe.shoe_id for shoe in (state.shoe, state.next_shoe) if shoe is not None}
+    if fact.shoe_id and fact.shoe_id not in at_hand:
+        raise RuleError("BAD_REQUEST", "the table has no such shoe any more", "shoe_id")
 
 
 def _table_closing(state: TableState, fact: e.TableClosing) -> None:

@@ -56,11 +56,12 @@ class PlayResumed:
 @dataclass(frozen=True, slots=True)
 class ShoesLost:
     """No card may be dealt from the shoes at hand any more: the log lost its tail, and what was
-    dealt since may have been seen ("log_recovered"); or shuffle has retired one
+    dealt since may have been seen ("log_recovered"); or shuffle has retired one, `shoe_id`
     ("shoe_retired")."""
 
     why: str = ""
     at: int = 0
+    shoe_id: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,8 @@ class Chips:
     amount: int
 
 
-Errand = OpenShoe | RecordCut | SealShoe | Cards | PutAway | Chips
+ShoeErrand = OpenShoe | RecordCut | SealShoe | Cards | PutAway
+Errand = ShoeErrand | Chips
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,18 @@ def test_it_may_be_said_twice() -> None:
     assert "HandSettled" in story.types()
 
 
+def test_a_shoe_that_the_table_has_not_any_more_is_no_loss() -> None:
+    """An answer about the shoe of a void hand may come long after the next hand began."""
+    story = begun()
+    assert story.state.shoe is not None
+    before = story.state.shoe.shoe_id
+    story.do(e.ShoesLost("shoe_retired", story.now, before))
+    story.run()
+    story.bet("ann", 1, "player", 1_000)
+    with pytest.raises(RuleError, match="no such shoe"):
+        story.do(e.ShoesLost("shoe_retired", story.now, before))
+
+
 def test_why_is_one_of_two() -> None:
     story = begun()
     story.do(e.ShoesLost("shoe_retired", story.now))

@@ -14,7 +14,7 @@ from services.table.admission import Admission
 from services.table.loading import load
 from services.table.owner import TableOwner
 from services.table.proposal import Proposal, as_append, now_us
-from services.table.watching import Lost, Mailbox, Told, Viewer
+from services.table.watching import GoneError, Lost, Mailbox, Told, Viewer
 from shared.errors import CroupierError
 from shared.log import Append, Appended, CommandKey, LogUnavailableError, MemoryLog
 from shared.sealing import Keyring
@@ -335,6 +335,30 @@ async def test_a_viewer_resumes_from_the_log_while_the_table_goes_on(table: Tabl
     assert [version for version, _, _ in told.change.events] == list(range(start + 1, start + 21))
     held.unwatch(viewer)
     held.unwatch(viewer)
+
+
+async def test_what_a_viewer_has_seen_beyond_it_tells_that_another_has_the_table(
+    table: Table,
+) -> None:
+    """A node that was held up shows nothing that is past as if it were now."""
+    held = await table.open()
+    start = held.state.version
+    successor = await table.take()
+    await successor.claim("n2")
+    with pytest.raises(GoneError):
+        await held.watch(Viewer("ann", "t1", table.mailbox), successor.state.version)
+    assert held.released
+    await successor.release(CroupierError("DRAINING", "over"))
+    assert successor.state.version > start
+
+
+async def test_a_viewer_who_claims_to_have_seen_more_than_there_is_gets_a_picture(
+    table: Table,
+) -> None:
+    held = await table.open()
+    await held.watch(Viewer("ann", "t1", table.mailbox), held.state.version + 1_000)
+    told = await table.mailbox.get()
+    assert (told.change.state, list(told.change.events)) == (held.state, [])
 
 
 async def test_ids_of_commands_are_looked_up_only_before_a_refusal(
