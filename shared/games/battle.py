@@ -339,6 +339,18 @@ def staked(hand: Hand) -> Mapping[str, int]:
     return sums
 
 
+def paid(hand: Hand) -> Mapping[str, int]:
+    """What each player has been paid in the coup so far, at once, his stakes on it included
+    (BTL-03)."""
+    sums: dict[str, int] = {}
+    for fighter in hand.fighters:
+        for share in fighter.shares:
+            if fighter.won_on and share.fights:
+                back = _back(share, fighter.won_on)
+                sums[share.player] = sums.get(share.player, 0) + back
+    return sums
+
+
 def _settle(hand: Hand) -> Done:
     lines = [
         Line(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
+from shared.games import battle
 from shared.games.play import Cell, Game, Setup, ShoeRules
 from shared.table.events import BoxBets, CardSlot, Clocks, HandSettled
 
@@ -245,9 +246,12 @@ def staked(state: TableState, player: str) -> int:
 
 def free_chips(state: TableState, player: str) -> int:
     """What the player may stake or cash now: without stakes of this hand and commission owed
-    (BAC-10)."""
+    (BAC-10), with what a coup of battle has paid already (BTL-03)."""
     seat = state.seats[player]
-    return seat.chips - seat.owed - staked(state, player)
+    free = seat.chips - seat.owed - staked(state, player)
+    if state.hand is not None and state.table.game.NAME == battle.NAME:
+        free += battle.paid(state.hand.play).get(player, 0)
+    return free
 
 
 def clocks(state: TableState) -> dict[str, int]:

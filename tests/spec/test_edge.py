@@ -196,6 +196,21 @@ def counted_once(
     return found
 
 
+def test_CHE_02_every_sight_is_counted_once_and_folded_where_a_bet_is_worth_less() -> None:
+    assert sum(many for _, many in count_holdem.flops()) == 22_100
+    assert len(list(count_holdem.flops())) == 1_755
+    # Bets that lose as much as a fold on flops of three ranks, twice as much on the others.
+    lost = -100 * count_holdem.WAYS
+    ranks_ = {tuple(sorted((a, b, c))) for a in range(13) for b in range(13) for c in range(13)}
+    plain = {flop: [lost * (1 + (len(set(flop)) < 3))] * 91 for flop in ranks_}
+    nothing_: dict[count_holdem.Suited, list[int]] = {
+        key: [0] * 351 for flop, _ in count_holdem.flops() for _, key in count_holdem.suits_of(flop)
+    }
+    always, best, folds = count_holdem.values(count_holdem.Sums(plain, nothing_), 100)
+    paired = Fraction(13 * 6 * 48 + 13 * 4, 22_100)
+    assert [always, best, folds] == [-1 - paired, Fraction(-1), Fraction(1)]
+
+
 def test_CHE_06_the_table_and_the_cap_of_the_settings_are_what_is_paid() -> None:
     laid, hole = cards("Ah Kh Qh 2c 2d"), cards("Jh Th")
     rich = count_holdem.Outcomes(casino_holdem.settings({"ante_table": {"royal_flush": 200}}), 100)

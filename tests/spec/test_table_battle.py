@@ -7,6 +7,7 @@ import pytest
 from shared.games.play import Face
 from shared.table import events as e
 from shared.table.next_step import PutAway
+from shared.table.state import free_chips
 from tests.spec.tables import (
     check_decision_clock,
     chips,
@@ -114,8 +115,10 @@ def test_BTL_03_chips_won_in_a_coup_serve_the_players_other_box() -> None:
     story = Story("battle", cards=cards, chips=("ann",), amount=200)
     deal(story, ("ann", 1, "stake", 100), ("ann", 2, "stake", 100))
     assert words(story, "ann") == {1: ["fight", "surrender"]}  # paid by box 2
+    assert free_chips(story.state, "ann") == 200
     decide(story, "ann", 1, "fight")
     assert hand(story).play.fighters[0].shares[0].staked == 200
+    assert free_chips(story.state, "ann") == 100
 
 
 def test_BTL_09_a_coup_that_meets_the_cut_card_is_played_out_then_the_shoe_is_changed() -> None:

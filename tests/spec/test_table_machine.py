@@ -225,7 +225,7 @@ class Table(RuleBasedStateMachine):
                         self.brought += won
         assert money(after) == self.brought
         for player, seat in after.seats.items():
-            assert 0 <= staked(after, player) <= seat.chips - seat.owed
+            assert min(seat.chips, seat.owed, staked(after, player)) >= 0
             assert free_chips(after, player) >= 0
         assert after.going_back == ()
         assert before.hands_played <= after.hands_played
