@@ -16,11 +16,14 @@ class Clock:
     def __init__(self, expired: Callable[[int], None]) -> None:
         self._expired = expired
         self._deadline = 0
+        self._name = ""
         self._timer: asyncio.TimerHandle | None = None
 
-    def keep(self, deadline: int) -> None:
-        """The clock runs until `deadline` (microseconds since 1970; 0: no clock runs)."""
-        if deadline != self._deadline:
+    def keep(self, deadline: int, name: str = "") -> None:
+        """The clock of this name runs until `deadline` (microseconds since 1970; 0: no clock runs).
+        Another one may run out in the same microsecond, and rings for itself."""
+        if (deadline, name) != (self._deadline, self._name):
+            self._name = name
             self._set(deadline)
 
     def again(self, deadline: int) -> None:

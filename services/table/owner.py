@@ -265,7 +265,7 @@ class TableOwner:
             if isinstance(event, e.HandSettled | e.HandVoided):
                 metrics.hands.labels(self.state.table.game.NAME, type(event).__name__).inc()
                 self._bound.debug("hand_over", hand=hand_id, version=version)
-        self._clock.keep(self.waiting.deadline)
+        self._clock.keep(self.waiting.deadline, self.waiting.clock)
         self._tell_lobby(change.state)
         self._act(self)
 

@@ -40,6 +40,17 @@ async def test_it_rings_once_at_the_deadline() -> None:
     assert bell.rung.empty()
 
 
+async def test_two_clocks_that_run_out_in_the_same_microsecond_both_ring() -> None:
+    bell = Bell()
+    deadline = now_us() + 1_000
+    bell.clock.keep(deadline, "join/ann")
+    assert await bell.next() == deadline
+    bell.clock.keep(deadline, "join/ann")
+    bell.clock.keep(deadline, "join/bob")
+    assert await bell.next() == deadline
+    assert bell.rung.empty()
+
+
 async def test_a_deadline_that_is_past_rings_at_once() -> None:
     bell = Bell()
     bell.clock.keep(1)
