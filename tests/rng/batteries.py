@@ -69,10 +69,15 @@ def _one(argv: Sequence[str], stream: int, timeout_s: float, said: list[str]) ->
         out, _ = testing.communicate(timeout=max(timeout_s, 0))
     except subprocess.TimeoutExpired:
         os.killpg(testing.pid, signal.SIGKILL)
-        said += testing.communicate()[0].splitlines()
+        _say(testing.communicate()[0], said)
         return False
-    said += out.splitlines()
+    _say(out, said)
     return True
+
+
+def _say(out: str, said: list[str]) -> None:
+    """A heading that comes with every run is said once."""
+    said += [line for line in out.splitlines() if not line.startswith("#") or line not in said]
 
 
 def _export(seed: str) -> Sequence[str]:

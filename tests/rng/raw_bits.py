@@ -6,8 +6,10 @@ import math
 import zlib
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 
+from shared.proofs.shoe_order import BLOCK_BYTES
 from tests.rng.distributions import normal_tail
 from tests.rng.results import Result, chi_square
 
@@ -55,10 +57,34 @@ class RawBits:
 
     def _blocks(self) -> Result:
         """Each block comes from an instance of its own: their p must be spread evenly."""
-        counts = [0] * P_BINS
-        for p in self.block_results():
-            counts[min(int(p * P_BINS), P_BINS - 1)] += 1
-        return chi_square("blocks", "p of the ones of each block, spread from 0 to 1", counts)
+        return chi_square(
+            "blocks",
+            "p of the ones of each block, as a binomial spreads them from 0 to 1",
+            spread(self.block_results()),
+            block_shares(),
+        )
+
+
+def spread(ps: Iterable[float]) -> list[int]:
+    """How many of them lie in each twentieth from 0 to 1."""
+    counts = [0] * P_BINS
+    for p in ps:
+        counts[min(int(p * P_BINS), P_BINS - 1)] += 1
+    return counts
+
+
+@cache
+def block_shares() -> Sequence[float]:
+    """How often the p of a block's ones lies in each twentieth: not quite equally often, because
+    ones come in whole numbers."""
+    bits = 8 * BLOCK_BYTES
+    shares = [0.0] * P_BINS
+    half = math.lgamma(bits + 1) - bits * math.log(2)
+    for ones in range(bits + 1):
+        p = normal_tail((2 * ones - bits) / math.sqrt(bits))
+        weight = math.exp(half - math.lgamma(ones + 1) - math.lgamma(bits - ones + 1))
+        shares[min(int(p * P_BINS), P_BINS - 1)] += weight
+    return tuple(shares)
 
 
 def _counts(found: Counter[int], values: int) -> list[int]:

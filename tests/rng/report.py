@@ -17,12 +17,11 @@ from tests.rng import plots
 from tests.rng.batteries import BATTERIES, run
 from tests.rng.distributions import eulerian, gaps
 from tests.rng.final_cards import FinalCards, rank_positions
-from tests.rng.raw_bits import RawBits
+from tests.rng.raw_bits import P_BINS, RawBits, block_shares, spread
 from tests.rng.results import Result, chi_square
 
 ALARM = 1e-6
 """No single test of a good generator has a p below this in a million reports of one test each."""
-P_BINS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +57,19 @@ def gather(entropy: Entropy, size: Size) -> Evidence:
     cards.take(islice(final_shoes(entropy, 1), size.shoes))
     bits.take(islice(raw_blocks(entropy), size.blocks))
     eight = rank_positions(islice(final_shoes(entropy, 8), size.eight_deck_shoes), 8)
-    spread = _spread(cards.position_results())
-    final = [*cards.results(), eight, chi_square("spread of p", _SPREAD, spread)]
-    return Evidence(final, bits.results(), _figures(cards, bits, spread))
+    places = spread(cards.position_results())
+    final = [*cards.results(), eight, chi_square("spread of p", _SPREAD, places)]
+    return Evidence(final, bits.results(), _figures(cards, bits, places))
 
 
 _SPREAD = "p of each position's cards and of each card's positions, from 0 to 1"
 
 
-def _spread(ps: Sequence[float]) -> list[int]:
-    counts = [0] * P_BINS
-    for p in ps:
-        counts[min(int(p * P_BINS), P_BINS - 1)] += 1
-    return counts
-
-
-def _figures(cards: FinalCards, bits: RawBits, spread: Sequence[int]) -> dict[str, str]:
+def _figures(cards: FinalCards, bits: RawBits, places: Sequence[int]) -> dict[str, str]:
     expected = cards.shoes / DECK_CARDS
     error = math.sqrt(expected * (1 - 1 / DECK_CARDS))
     z = [[(count - expected) / error for count in row] for row in cards.positions]
-    blocks = _spread(bits.block_results())
+    blocks = spread(bits.block_results())
     bins = [f"{n / P_BINS:.2f}" for n in range(P_BINS)]
     lags = [str(lag + 1) for lag in range(len(cards.correlations()))]
     due_gaps = [cards.shoes * share for share in gaps(DECK_CARDS)]
@@ -111,15 +103,15 @@ def _figures(cards: FinalCards, bits: RawBits, spread: Sequence[int]) -> dict[st
         "spread.svg": plots.bars(
             "p of each position and of each card",
             bins,
-            spread,
-            [sum(spread) / P_BINS] * P_BINS,
+            places,
+            [sum(places) / P_BINS] * P_BINS,
             "p",
         ),
         "blocks.svg": plots.bars(
             "p of the ones in each block of 4,096 bytes",
             bins,
             blocks,
-            [sum(blocks) / P_BINS] * P_BINS,
+            [sum(blocks) * share for share in block_shares()],
             "p",
         ),
     }

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from itertools import pairwise, permutations
+from random import Random
 
 import pytest
 
@@ -18,6 +19,7 @@ from tests.rng.distributions import (
     stirling,
 )
 from tests.rng.final_cards import _cycles
+from tests.rng.raw_bits import _monobit, block_shares, spread
 from tests.rng.results import chi_square
 
 
@@ -81,3 +83,15 @@ def test_cells_of_which_few_are_expected_are_taken_together() -> None:
     result = chi_square("", "", [50, 48, 1, 1, 0, 0], [0.5, 0.47, 0.02, 0.005, 0.004, 0.001])
     assert result.freedom == 1
     assert chi_square("", "", [5, 5, 5]).p == 1
+
+
+def test_the_spread_of_p_over_blocks_is_that_of_a_binomial() -> None:
+    """Twentieths of p are not quite equally likely where ones come in whole numbers; over many
+    blocks of an ideal source nothing is wrong with them."""
+    shares = block_shares()
+    assert sum(shares) == pytest.approx(1)
+    assert max(abs(share - 0.05) for share in shares) > 0.0005
+    random = Random(1)
+    blocks = (random.randbytes(4096) for _ in range(6_000))
+    counts = spread(_monobit(block)[1] for block in blocks)
+    assert chi_square("", "", counts, shares).p > 0.001
