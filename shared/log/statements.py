@@ -223,7 +223,7 @@ async def find_command_on(
 
 def recorded_events(rows: Iterable[Sequence[Any] | asyncpg.Record]) -> list[RecordedEvent]:
     """Rows with the columns of `log.events` in the order of `RecordedEvent`."""
-    return [RecordedEvent(*cast("tuple[Any, ...]", row)) for row in rows]
+    return [RecordedEvent._make(cast("tuple[Any, ...]", row)) for row in rows]
 
 
 def check_streams_once(appends: Sequence[Append]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from shared.errors import CroupierError
@@ -128,9 +128,9 @@ class Appended:
     recorded_at: datetime | None
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedEvent:
-    """An event as the log holds it (docs/event-log.md)."""
+class RecordedEvent(NamedTuple):
+    """An event as the log holds it (docs/event-log.md). A tuple: every row that is read becomes
+    one, and a dataclass takes eight times as long to make."""
 
     partition: str
     position: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 import asyncpg
 import pytest
@@ -41,7 +40,7 @@ async def test_it_moves_only_to_events_that_the_log_has(house: House) -> None:
     [event] = await house.log.read_stream("table/a")
     connection = await asyncpg.connect(house.database.dsn(probe.ROLE))
     await BOOKMARKS.read(connection)
-    for other in (replace(event, hash=bytes(32)), replace(event, position=2)):
+    for other in (event._replace(hash=bytes(32)), event._replace(position=2)):
         assert await BOOKMARKS.move(connection, BEGINNING, other) is False
         assert await BOOKMARKS.hold(connection, BEGINNING) is True
     assert await BOOKMARKS.move(connection, BEGINNING, event) is True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, cast
@@ -225,12 +225,12 @@ def with_body(event: RecordedEvent, change: Callable[[Any], None]) -> RecordedEv
     """The event with its message changed, and a hash that fits."""
     body: Message = read(event).body
     change(body)
-    return rehashed(replace(event, payload=body.SerializeToString(deterministic=True)))
+    return rehashed(event._replace(payload=body.SerializeToString(deterministic=True)))
 
 
 def rehashed(event: RecordedEvent) -> RecordedEvent:
     """The event with the hash of what it says now."""
-    return replace(event, hash=event_hash(event.stream, event.version, event))
+    return event._replace(hash=event_hash(event.stream, event.version, event))
 
 
 def told(findings: Iterable[Finding], check: Check | None = None) -> list[str]:
@@ -255,7 +255,7 @@ def as_read(body: Message, stream: str = "wallet/t1", version: int = 1, **envelo
         actor="test",
         recorded_at=START,
     )
-    return Read(replace(event, **envelope), body)
+    return Read(event._replace(**envelope), body)
 
 
 later = partial(timedelta, seconds=1)

@@ -85,7 +85,7 @@ async def test_a_posting_left_out_is_told() -> None:
 async def test_a_posting_twice_is_told() -> None:
     evidence = await Evidence.of(await played(1))
     settlement = evidence.wallet[-1]
-    evidence.wallet.append(replace(settlement, version=settlement.version + 1))
+    evidence.wallet.append(settlement._replace(version=settlement.version + 1))
     assert told(evidence.findings()) == ["the wallet has posted this a second time"]
 
 
@@ -137,7 +137,7 @@ def test_a_transfer_before_it_was_due() -> None:
     early = transfer()
     early = replace(
         early,
-        event=replace(early.event, recorded_at=early.event.recorded_at - timedelta(seconds=1)),
+        event=early.event._replace(recorded_at=early.event.recorded_at - timedelta(seconds=1)),
     )
     assert answered(early) == ["posted before it was due"]
 
@@ -213,10 +213,10 @@ def test_what_the_cashier_does_answers_no_table() -> None:
 def test_answers_wait_for_the_question_and_for_each_other() -> None:
     walk = PostingsWalk()
     walk.ask(BUY_IN)
-    walk.answer(replace(POSTED, event=replace(POSTED.event, causation_id=REQUESTED.event.id)))
+    walk.answer(replace(POSTED, event=POSTED.event._replace(causation_id=REQUESTED.event.id)))
     assert told(walk.match()) == []
     funded = word(pb.ChipsFunded)
-    walk.answer(replace(funded, event=replace(funded.event, causation_id=REQUESTED.event.id)))
+    walk.answer(replace(funded, event=funded.event._replace(causation_id=REQUESTED.event.id)))
     walk.answer(transfer())
     assert told(walk.match()) == []
     assert list(walk.asked) == []
@@ -227,7 +227,7 @@ def test_answers_wait_for_the_question_and_for_each_other() -> None:
 def test_an_answer_that_came_first_waits_in_the_middle() -> None:
     walk = PostingsWalk()
     walk.answer(transfer())
-    walk.answer(replace(POSTED, event=replace(POSTED.event, causation_id=REQUESTED.event.id)))
+    walk.answer(replace(POSTED, event=POSTED.event._replace(causation_id=REQUESTED.event.id)))
     assert told(walk.match()) == []
     assert len(walk.answers) == 2
 
@@ -243,7 +243,7 @@ def test_a_posting_again_later_is_told() -> None:
     walk = PostingsWalk()
     walk.ask(MONEY)
     walk.answer(transfer())
-    walk.answer(replace(POSTED, event=replace(POSTED.event, causation_id=REQUESTED.event.id)))
+    walk.answer(replace(POSTED, event=POSTED.event._replace(causation_id=REQUESTED.event.id)))
     assert told(walk.match()) == []
     walk.answer(transfer())
     walk.ask(BUY_IN)

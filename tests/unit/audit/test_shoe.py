@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 from uuid import uuid4
@@ -189,7 +188,7 @@ async def test_no_card_leaves_before_the_seal_or_unasked() -> None:
         moved(events, "CardsTaken", before="ShoeSealed")
     )
     place = place_of(events, "CardsTaken")
-    unasked = [*events[:place], replace(events[place], causation_id=None)]
+    unasked = [*events[:place], events[place]._replace(causation_id=None)]
     assert found(unasked) == ["cards left the shoe and nobody asked for them"]
 
 

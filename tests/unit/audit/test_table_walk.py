@@ -142,24 +142,24 @@ async def test_an_event_put_into_another_hand_is_told() -> None:
     bent = await evidence()
     place = index_of(bent.table, "BetPlaced")
     hand_id = bent.table[place].hand_id
-    bent.table[place] = rehashed(replace(bent.table[place], hand_id=None))
+    bent.table[place] = rehashed(bent.table[place]._replace(hand_id=None))
     assert f"the event belongs to hand {hand_id}" in told(bent.findings())
     place = index_of(bent.table, "ChipsRequested")
-    bent.table[place] = rehashed(replace(bent.table[place], hand_id="t1-1"))
+    bent.table[place] = rehashed(bent.table[place]._replace(hand_id="t1-1"))
     assert "the event belongs to hand none" in told(bent.findings())
 
 
 async def test_a_derived_event_names_its_input() -> None:
     bent = await evidence()
     place = index_of(bent.table, "HandSettled")
-    bent.table[place] = rehashed(replace(bent.table[place], causation_id=uuid4()))
+    bent.table[place] = rehashed(bent.table[place]._replace(causation_id=uuid4()))
     assert told(bent.findings()) == ["the event does not name the input it follows from"]
 
 
 async def test_an_event_that_cannot_be_read_ends_the_walk() -> None:
     bent = await evidence(2)
     place = index_of(bent.table, "BettingClosed")
-    bent.table[place] = rehashed(replace(bent.table[place], payload=b"\xff"))
+    bent.table[place] = rehashed(bent.table[place]._replace(payload=b"\xff"))
     findings = bent.findings()
     assert told(findings, Check.RULES) == [
         "cannot be read: DecodeError",
@@ -274,7 +274,7 @@ def shift(events: list[RecordedEvent], kind: str, **by: float) -> None:
     """Records the first event of a type earlier or later than it was."""
     place = index_of(events, kind)
     moved = events[place].recorded_at + timedelta(**by)
-    events[place] = replace(events[place], recorded_at=moved)
+    events[place] = events[place]._replace(recorded_at=moved)
 
 
 async def test_shuffle_is_asked_after_cards_are_due_and_before_they_are_dealt() -> None:
@@ -321,7 +321,7 @@ async def test_a_pledged_seeds_cut_is_recorded_when_due() -> None:
 async def test_cards_that_leave_for_another_hand_or_use_are_told() -> None:
     bent = await evidence()
     place = index_of(bent.shoe, "CardsShown")
-    bent.shoe[place] = replace(bent.shoe[place], hand_id="t1-99")
+    bent.shoe[place] = bent.shoe[place]._replace(hand_id="t1-99")
     assert told(bent.findings()) == ["cards left the shoe for another hand"]
     bent = await evidence()
     bent.change(bent.shoe, "CardsShown", lambda body: _set(body.cards[0], player="ann"))
@@ -331,11 +331,11 @@ async def test_cards_that_leave_for_another_hand_or_use_are_told() -> None:
 async def test_cards_that_were_never_due_are_told() -> None:
     bent = await evidence()
     place = index_of(bent.shoe, "CardsShown")
-    bent.shoe.append(replace(bent.shoe[place], causation_id=uuid4()))
+    bent.shoe.append(bent.shoe[place]._replace(causation_id=uuid4()))
     assert told(bent.findings()) == ["cards left the shoe that were not due"]
     bent = await Evidence.of(await with_seed())
     place = index_of(bent.shoe, "CardsShown")
-    bent.shoe.insert(place, replace(bent.shoe[place], causation_id=uuid4()))
+    bent.shoe.insert(place, bent.shoe[place]._replace(causation_id=uuid4()))
     assert told(bent.findings()) == ["cards left the shoe that were not due"]
 
 
@@ -343,7 +343,7 @@ async def test_what_shuffle_did_after_the_last_event_is_not_asked_after() -> Non
     bent = await evidence()
     place = index_of(bent.shoe, "CardsShown")
     later = bent.table[-1].recorded_at + timedelta(seconds=1)
-    bent.shoe.append(replace(bent.shoe[place], causation_id=uuid4(), recorded_at=later))
+    bent.shoe.append(bent.shoe[place]._replace(causation_id=uuid4(), recorded_at=later))
     assert bent.findings() == []
 
 
@@ -491,7 +491,7 @@ async def test_a_shoe_is_in_use_until_it_is_put_away() -> None:
 async def test_an_unreadable_request_names_no_shoe() -> None:
     whole = await evidence()
     place = index_of(whole.table, "ShoeRequested")
-    whole.table[place] = replace(whole.table[place], payload=b"\xff")
+    whole.table[place] = whole.table[place]._replace(payload=b"\xff")
     assert list(shoes_in(whole.table)) == list(whole.shoes)[1:]
 
 
