@@ -110,24 +110,24 @@ async def _blocks(
         by_position = {event.position: event for event in found}
         for block in page:
             wanted = range(block.first_position, block.last_position + 1)
-            yield block, [by_position[at] for at in wanted if at in by_position]
+            yield block, list(filter(None, map(by_position.get, wanted)))
         after = page[-1].last_position
 
 
 def _faults_of(
     block: Block, events: Sequence[RecordedEvent], previous: bytes, after: int
 ) -> list[ChainFault]:
-    by_position = {event.position: event for event in events}
-    faults: list[ChainFault] = []
-    for position in range(block.first_position, block.last_position + 1):
-        event = by_position.get(position)
-        if event is None:
-            faults.append(ChainFault(FaultKind.MISSING, position))
-        elif (
-            event.hash != event_hash(event.stream, event.version, event)
-            or event.recorded_at != block.recorded_at
-        ):
-            faults.append(ChainFault(FaultKind.EVENT, position))
+    faults = [
+        ChainFault(FaultKind.EVENT, event.position)
+        for event in events
+        if event.hash != event_hash(event.stream, event.version, event)
+        or event.recorded_at != block.recorded_at
+    ]
+    if len(events) < block.count:
+        there = {event.position for event in events}
+        wanted = range(block.first_position, block.last_position + 1)
+        faults += [ChainFault(FaultKind.MISSING, at) for at in wanted if at not in there]
+        faults.sort(key=lambda fault: fault.position)
     if faults:
         return faults
     computed = block_head(

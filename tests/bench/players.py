@@ -40,6 +40,7 @@ class Player:
     """Seconds from each bet to its acknowledgement."""
     hands: int = 0
     _hand: str = ""
+    _cutting: bool = False
 
     async def say(self, command: pb.Command) -> None:
         """Sends a command."""
@@ -116,8 +117,9 @@ class Player:
     async def _may_bet(self, update: pb.Update) -> bool:
         """Whether another hand than the last can be bet on; cuts the shoe where that is asked."""
         words = {option.command for option in update.you.options}
-        if "cut_shoe" in words:
+        if "cut_shoe" in words and not self._cutting:
             await self.say(commands.cut_shoe(0))
+        self._cutting = "cut_shoe" in words
         if "place_bet" not in words or update.table.hand_id == self._hand:
             return False
         self._hand = update.table.hand_id

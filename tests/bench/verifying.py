@@ -18,7 +18,7 @@ from tests.bench.places import RunningHouse, open_house
 from tests.bench.players import seated
 
 TABLES = 10
-PLAYED_S = 8.0
+PLAYED_S = 20.0
 _ROWS = """
     SELECT partition, position, stream, version, type, schema_version, payload, hash, hand_id,
            causation_id, correlation_id, actor, recorded_at
