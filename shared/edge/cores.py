@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from typing import TypeVar
@@ -28,9 +29,21 @@ def spread(work: Callable[[Part], Result], parts: Sequence[Part]) -> Iterator[Re
         yield from map(work, parts)
         return
     spawning = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(at_once, mp_context=spawning) as pool:
+    with ProcessPoolExecutor(at_once, spawning, _end_with_parent) as pool:
         try:
             for future in as_completed([pool.submit(work, part) for part in parts]):
                 yield future.result()
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_with_parent() -> None:
+    """A worker whose parent was killed would wait for more work for ever."""
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
