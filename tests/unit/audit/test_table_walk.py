@@ -403,7 +403,7 @@ async def test_a_revealed_seed_is_rightly_left_out_if_it_was_used_before_or_is_a
     bent = await Evidence.of(await with_seed())
     place = index_of(bent.shoe, "SeedOpened")
     told_again = shuffle.SeedReused(player="ann", epoch=1).SerializeToString()
-    bent.shoe[place] = rehashed(replace(bent.shoe[place], type="SeedReused", payload=told_again))
+    bent.shoe[place] = rehashed(bent.shoe[place]._replace(type="SeedReused", payload=told_again))
     bent.change(bent.shoe, "ShoeSealed", keeps_the_seed_out)
     assert "the seed that ann revealed was left out" not in told(bent.findings())
     bent = await Evidence.of(await with_seed())
