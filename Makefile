@@ -63,6 +63,12 @@ rng-report: .venv/installed build/stubs/.made ## Test the random numbers of the 
 soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed at random, then verify all (MINUTES=10)
 	@$(BIN)/python -m tests.chaos.soak $(MINUTES)
 
+.PHONY: evening
+evening: .venv/installed-dev build/stubs/.made ## A thousand hands of each game, everything that anybody receives kept and looked through
+	@for game in baccarat battle casino_holdem oasis_poker draw_poker; do \
+	  EVENING_GAMES=$$game EVENING_HANDS=1000 $(BIN)/python -m pytest -q -p no:cacheprovider --timeout 1200 tests/e2e/test_private_cards.py; \
+	done
+
 .PHONY: lock
 lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in --output-file requirements.txt

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import AsyncExitStack
@@ -39,8 +40,12 @@ from tests.e2e.onlookers import (
 )
 from tests.e2e.sightings import secrets_in
 
-HANDS = 100
-GAMES = ("baccarat", "battle", "casino_holdem", "oasis_poker", "draw_poker")
+# `make evening` plays a thousand hands of each game.
+HANDS = int(os.environ.get("EVENING_HANDS", "100"))
+GAMES = tuple(
+    os.environ.get("EVENING_GAMES", "baccarat battle casino_holdem oasis_poker draw_poker").split()
+)
+PRIVATE = {"casino_holdem", "oasis_poker", "draw_poker"}
 EVERYBODY = ""
 
 _KEEP_SEEDS = """
@@ -215,7 +220,7 @@ def test_a_private_card_is_never_in_the_clear_on_the_bus(evening: Evening) -> No
                 if card.face != table_events.FACE_UP:
                     assert card.card_plus_one == 0
                     private += card.HasField("sealed")
-    assert private > 200
+    assert private > 200 or not PRIVATE & set(GAMES)
 
 
 def _table_events(body: bytes) -> Iterator[Any]:
