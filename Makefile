@@ -15,6 +15,8 @@ HANDS ?=
 # How long `make soak` plays.
 MINUTES ?= 10
 RUN_ARGS := $(if $(HANDS),--hands $(HANDS))
+# Where the chance of `make chaos` comes from; empty: a new seed.
+SEED ?=
 # Which row `make bench` measures; empty: all of them.
 ROW ?=
 BENCH_ARGS := $(if $(ROW),--only $(ROW))
@@ -68,6 +70,10 @@ evening: .venv/installed-dev build/stubs/.made ## A thousand hands of each game,
 	@for game in baccarat battle casino_holdem oasis_poker draw_poker; do \
 	  EVENING_GAMES=$$game EVENING_HANDS=1000 $(BIN)/python -m pytest -q -p no:cacheprovider --timeout 1200 tests/e2e/test_private_cards.py; \
 	done
+
+.PHONY: chaos
+chaos: .venv/installed-dev build/stubs/.made ## All games while processes are killed, paused and cut off, then check all (MINUTES=10, SEED=…)
+	@$(BIN)/python -m tests.chaos.run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 .PHONY: lock
 lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)

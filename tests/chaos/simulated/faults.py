@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.chaos.simulated.people import Player
+from tests.chaos.simulated.people import PlayerProcess
 from tests.chaos.simulated.world import DATABASE, World
 
 PAUSE_S = (0.4, 3.0)
@@ -85,7 +85,7 @@ def _any(
 class Trouble:
     """Makes a plan come true."""
 
-    def __init__(self, world: World, players: dict[str, Player]) -> None:
+    def __init__(self, world: World, players: dict[str, PlayerProcess]) -> None:
         self._world = world
         self._players = players
         self._loop = asyncio.get_running_loop()

@@ -18,11 +18,12 @@ from services.table.node import over
 from shared.table.events import HandSettled
 from shared.table.state import TableState
 from tests.chaos.checker import compare
+from tests.chaos.people import PURSE, Pit, Player
 from tests.chaos.recorder import Recorder
 from tests.chaos.simulated.chance import from_seed
 from tests.chaos.simulated.faults import Fault, Trouble, plan
 from tests.chaos.simulated.loop import StuckError, VirtualLoop
-from tests.chaos.simulated.people import PURSE, Pit, Player, operator
+from tests.chaos.simulated.people import PlayerProcess, connecting, operator, start_pit
 from tests.chaos.simulated.verified import verified
 from tests.chaos.simulated.world import CODEC, World
 
@@ -123,13 +124,18 @@ class _Night:
         self._recorder = Recorder()
         self._world = World(loop, Random(f"{script.seed} wires"), NODES)
         self._dice = Random(f"{script.seed} people")
+        connect = connecting(self._world)
         self._players = {
-            name: Player(
-                self._world, self._recorder, name, game, game, Random(self._dice.getrandbits(64))
+            name: PlayerProcess(
+                self._world,
+                Player(connect, self._recorder, name, game, game, self._new_dice()),
             )
             for game in script.games
             for name in _names(game)
         }
+
+    def _new_dice(self) -> Random:
+        return Random(self._dice.getrandbits(64))
 
     async def play(self) -> None:
         """The whole night."""
@@ -140,12 +146,8 @@ class _Night:
         for name, player in self._players.items():
             world.ledger.open(name, PURSE)
             player.start()
-        Pit(
-            world,
-            self._recorder,
-            {game: _names(game) for game in self._script.games},
-            Random(self._dice.getrandbits(64)),
-        ).start()
+        tables = {game: _names(game) for game in self._script.games}
+        start_pit(world, Pit(connecting(world), self._recorder, tables, self._new_dice()))
         trouble = Trouble(world, self._players)
         await trouble.make(self._script.plan())
         await asyncio.sleep(max(1.0, self._script.night_s - self._loop.time()))
@@ -171,7 +173,7 @@ class _Night:
     async def _go_on(self) -> None:
         """Once nothing breaks any more every table goes on."""
         for player in self._players.values():
-            player.sober = True
+            player.player.sober = True
         before = {game: (await self._state(game)).hands_played for game in self._script.games}
         waiting = set(self._script.games)
         until_s = self._loop.time() + PROGRESS_S
@@ -186,7 +188,7 @@ class _Night:
     async def _close(self) -> None:
         """Everybody leaves, all tables close, all money goes home."""
         for player in self._players.values():
-            player.stop.set()
+            player.player.stop.set()
         await asyncio.sleep(2.0)
         olga = operator(self._world, self._dice)
         for game in self._script.games:

@@ -1,33 +1,19 @@
-"""The people of a simulated house: players who do what they are offered and now and then what they
-are not, and the pit."""
+"""The people of a simulated house: each is a process of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from random import Random
-from typing import Any
 
-from croupier.table.v1.table_pb2 import Command
-
-from clients.api import commands
 from clients.api.connection import Connection
-from clients.api.errors import RefusedError, UnansweredError
-from clients.api.seat import Seat
 from clients.api.table import TableClient
-from clients.bots.bot import Bot
-from clients.bots.random_play import RandomLegal, any_illegal, any_legal
-from clients.bots.strategies import STRATEGIES, Strategy
 from shared.rpc.access import Role
-from tests.chaos.recorder import HeardStream, Recorder
+from tests.chaos.people import Connect, Pit, Player
 from tests.chaos.simulated.loop import Process, spawn
 from tests.chaos.simulated.world import World
 
-BUY_IN = 200_000
-PURSE = 100_000_000
-INCIDENTS = ("card_exposed", "wrong_card_count", "wrong_order", "dealer_change")
-LOOK_AGAIN_S = 1.0
+PATIENCE_S = 60.0
 
 
 class SimulatedConnection(Connection):
@@ -35,126 +21,37 @@ class SimulatedConnection(Connection):
 
     def __init__(self, world: World, who: str, role: Role) -> None:
         self.addresses = world.tables
-        self._patience_s = 60.0
+        self._patience_s = PATIENCE_S
         self._token = lambda: world.token(role, who)
         self.channel = world.channel()  # type: ignore[assignment]
 
 
-def client_of(world: World, recorder: Recorder, who: str, role: Role, dice: Random) -> TableClient:
-    """Somebody's client, listened in to."""
-    connection = SimulatedConnection(world, who, role)
-    client = TableClient(connection, who, dice)
-    client.stream = HeardStream(connection, who, recorder, dice)
-    return client
-
-
-async def _no_top_up(player: str) -> None:
-    """They are rich."""
+def connecting(world: World) -> Connect:
+    """How people of this world connect."""
+    return lambda who, role: SimulatedConnection(world, who, role)
 
 
 @dataclass
-class Player:
-    """Plays at one table. `sober` ones do sensible things only."""
+class PlayerProcess:
+    """A player whose client may be killed and opened again."""
 
     world: World
-    recorder: Recorder
-    name: str
-    table_id: str
-    game: str
-    dice: Random
-    sober: bool = False
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    player: Player
     task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
-        """Opens the client, with a memory that is empty; the seat at the table may be there yet."""
-        process = self.world.processes[self.name] = Process(self.name)
-        self.task = spawn(process, self._play(), self.name)
-
-    async def _play(self) -> None:
-        client = client_of(self.world, self.recorder, self.name, Role.PLAYER, self.dice)
-        seat = await self._seat(client)
-        strategy: Strategy = (
-            RandomLegal(self.dice) if self.dice.random() < 0.5 else STRATEGIES[self.game](self.dice)
-        )
-        bot = Bot(client, strategy, self.dice, BUY_IN, lambda _: True, _no_top_up)
-        while not (self.stop.is_set() and not seat.seated):
-            seat.unread()
-            command = self._next(bot, strategy, seat)
-            if command is None or not await self._do(seat, command):
-                await self._look(seat)
-            if self.dice.random() < 0.1:
-                await asyncio.sleep(self.dice.uniform(0.0, 3.0))
-        await client.stream.close()
-
-    async def _seat(self, client: TableClient) -> Seat:
-        while True:
-            try:
-                return await client.seat(self.table_id)
-            except RefusedError:
-                await asyncio.sleep(1.0)
-
-    def _next(self, bot: Bot, strategy: Strategy, seat: Seat) -> Command | None:
-        dice = 1.0 if self.sober or self.stop.is_set() else self.dice.random()
-        if dice < 0.04:
-            return any_illegal(seat.sight(), self.dice)
-        if dice < 0.12:
-            return any_legal(seat.sight(), self.dice)
-        own = seat.sight().seat
-        if own is not None and own.sitting_out and not self.stop.is_set():
-            return commands.sit_out(False)
-        command = bot.next_command(seat, self.stop.is_set())
-        if command is None and own is not None and own.done_betting and not seat.sight().staked():
-            # He said that he was done without a bet: he may bet all the same.
-            return strategy.bet(seat.sight())
-        return command
-
-    async def _do(self, seat: Seat, command: Command) -> bool:
-        try:
-            await seat.execute(command, timeout_s=20.0)
-        except (RefusedError, UnansweredError):
-            return False
-        return True
-
-    async def _look(self, seat: Seat) -> None:
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_AGAIN_S):
-                await seat.changed()
+        """Opens the client."""
+        name = self.player.name
+        process = self.world.processes[name] = Process(name)
+        self.task = spawn(process, self.player.play(), name)
 
 
-@dataclass
-class Pit:
-    """Reports, confirms, fines and voids, at any table at any moment."""
-
-    world: World
-    recorder: Recorder
-    tables: dict[str, list[str]]
-    dice: Random
-
-    def start(self) -> None:
-        """Until the process is killed."""
-        process = self.world.processes["pit"] = Process("pit")
-        spawn(process, self._watch_over(), "pit")
-
-    async def _watch_over(self) -> None:
-        client = client_of(self.world, self.recorder, "pete", Role.PIT, self.dice)
-        while True:
-            await asyncio.sleep(self.dice.uniform(2.0, 10.0))
-            table_id = self.dice.choice(sorted(self.tables))
-            with contextlib.suppress(RefusedError, UnansweredError):
-                await client.stream.execute(table_id, self._word(table_id), timeout_s=10.0)
-
-    def _word(self, table_id: str) -> Command:
-        dice = self.dice.random()
-        if dice < 0.3:
-            return commands.rule_void("the pit says so")
-        if dice < 0.7:
-            return commands.report_incident(self.dice.choice(INCIDENTS), self.dice.randint(0, 12))
-        if dice < 0.8:
-            return commands.confirm_incident()
-        return commands.penalise(self.dice.choice(self.tables[table_id]), "warning")
+def start_pit(world: World, pit: Pit) -> None:
+    """The pit watches over the tables until its process is killed."""
+    process = world.processes["pit"] = Process("pit")
+    spawn(process, pit.watch_over(), "pit")
 
 
-def operator(world: World, dice: Random) -> Any:
+def operator(world: World, dice: Random) -> TableClient:
     """The one who opens and closes tables."""
     return TableClient(SimulatedConnection(world, "olga", Role.OPERATOR), "olga", dice)

@@ -1,0 +1,125 @@
+"""A house of real processes to be killed, paused and cut off: two table nodes, each service in a
+process of its own, and wires that can be cut between them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from clients.api.connection import Connection
+from shared.ops.settings import RelaySettings, WalletSettings
+from shared.rpc.access import Role
+from tests.integration.table.house import House, Process
+from tests.servers import PostgresForTests, Running, nats_for_tests, postgres_for_tests
+from tests.services import token
+from tests.wire import Wire, wire_to
+
+NODES = ("table-1", "table-2")
+SERVICES = ("shuffle-1", "wallet-1", "relay-1")
+SERVERS = ("postgres", "nats")
+TOKEN_TTL_S = 24 * 3600
+PATIENCE_S = 60.0
+
+
+@dataclass
+class ChaosHouse(House):
+    """A house whose processes all may die. Clients reach the nodes over `client_wires`."""
+
+    postgres: PostgresForTests = field(kw_only=True)
+    nats: Running = field(kw_only=True)
+    wires: dict[str, Wire] = field(default_factory=dict)
+    client_wires: list[Wire] = field(default_factory=list)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All that may be killed or paused."""
+        return (*SERVERS, *SERVICES, *NODES)
+
+    def pid(self, name: str) -> int | None:
+        """The process now; None where it does not run."""
+        if name in SERVERS:
+            running = (self.postgres if name == "postgres" else self.nats).process
+        else:
+            service = self.services[name]
+            assert isinstance(service, Process)
+            running = service.process
+        return running.pid if running is not None and running.poll() is None else None
+
+    def kill(self, name: str) -> None:
+        """kill -9."""
+        if self.pid(name) is not None:
+            self._of(name).kill()
+
+    async def start_again(self, name: str) -> None:
+        """The same on the same port, after it was killed."""
+        if self.pid(name) is not None:
+            return
+        if name in SERVERS:
+            await (self.postgres if name == "postgres" else self.nats).start_again()
+        else:
+            await self.services[name].start()
+
+    def signal(self, name: str, number: signal.Signals) -> None:
+        """SIGSTOP or SIGCONT."""
+        pid = self.pid(name)
+        if pid is not None:
+            os.kill(pid, number)
+
+    def connect(self, who: str, role: Role) -> Connection:
+        """A client of all table nodes."""
+        said = token(role, who, TOKEN_TTL_S)
+        addresses = [f"127.0.0.1:{wire.port}" for wire in self.client_wires]
+        return Connection(addresses, lambda: said, PATIENCE_S)
+
+    def _of(self, name: str) -> Any:
+        if name in SERVERS:
+            return self.postgres if name == "postgres" else self.nats
+        return self.services[name]
+
+
+@asynccontextmanager
+async def chaos_house(folder: Path) -> AsyncIterator[ChaosHouse]:
+    """Such a house, open, in its own folder."""
+    postgres, nats = postgres_for_tests(folder), nats_for_tests(folder)
+    async with AsyncExitStack() as stack:
+        await asyncio.to_thread(postgres.start)
+        stack.callback(postgres.stop)
+        await asyncio.to_thread(nats.start)
+        stack.callback(nats.stop)
+        database = await postgres.database()
+        house = ChaosHouse(database, nats.server.url, folder, postgres=postgres, nats=nats)  # type: ignore[union-attr]
+        stack.callback(_kill_all, house)
+        for name in (*SERVICES, *NODES):
+            role = "croupier_" + name.partition("-")[0]
+            house.wires[name] = wire = await stack.enter_async_context(wire_to(database.dsn(role)))
+            house.dsns[name] = wire.through(database.dsn(role))
+        await _open(house)
+        for name in NODES:
+            url = f"tcp://{house.address(name)}"
+            house.client_wires.append(await stack.enter_async_context(wire_to(url)))
+        yield house
+
+
+async def _open(house: ChaosHouse) -> None:
+    await house.shuffle_process()
+    wallet = WalletSettings(**house._common("wallet-1", "croupier_wallet"))
+    relay = RelaySettings(**house._common("relay-1", "croupier_relay"))
+    await house._start_process("wallet-1", wallet)
+    await house._start_process("relay-1", relay)
+    for name in NODES:
+        said = SecretStr(token(Role.TABLE_SERVICE, name, TOKEN_TTL_S))
+        await house.node_process(name, service_token=said, lease_ttl_s=3.0, heartbeat_s=1.0)
+
+
+def _kill_all(house: ChaosHouse) -> None:
+    for service in house.services.values():
+        if isinstance(service, Process):
+            service.kill()
