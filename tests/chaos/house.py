@@ -109,14 +109,18 @@ async def chaos_house(folder: Path) -> AsyncIterator[ChaosHouse]:
 
 
 async def _open(house: ChaosHouse) -> None:
-    await house.shuffle_process()
     wallet = WalletSettings(**house._common("wallet-1", "croupier_wallet"))
     relay = RelaySettings(**house._common("relay-1", "croupier_relay"))
-    await house._start_process("wallet-1", wallet)
-    await house._start_process("relay-1", relay)
-    for name in NODES:
-        said = SecretStr(token(Role.TABLE_SERVICE, name, TOKEN_TTL_S))
-        await house.node_process(name, service_token=said, lease_ttl_s=3.0, heartbeat_s=1.0)
+    async with asyncio.TaskGroup() as starting:
+        starting.create_task(house.shuffle_process())
+        starting.create_task(house._start_process("wallet-1", wallet))
+        starting.create_task(house._start_process("relay-1", relay))
+        await asyncio.sleep(0)  # shuffle has its address, which the nodes are told
+        for name in NODES:
+            said = SecretStr(token(Role.TABLE_SERVICE, name, TOKEN_TTL_S))
+            starting.create_task(
+                house.node_process(name, service_token=said, lease_ttl_s=3.0, heartbeat_s=1.0)
+            )
 
 
 def _kill_all(house: ChaosHouse) -> None:
