@@ -261,13 +261,13 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     chips, shares = hand.chips, fighter.shares
     if decision.do == _FIGHT:
         if not _has(chips, fighter.owner, fighter.price):
-            raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {fighter.price} chips", "do")
+            raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {fighter.price} chips", "action")
         chips = _without(chips, fighter.owner, fighter.price)
         shares = tuple(
             _added(share) if share.player == fighter.owner else share for share in shares
         )
     elif decision.do != _SURRENDER:
-        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "do")
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "action")
     fighters = list(hand.fighters)
     fighters[at] = fighter.decided(decision.do, shares)
     chips = _take_shares(fighters, chips)

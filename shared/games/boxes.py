@@ -26,7 +26,7 @@ def check_stakes(setup: Setup) -> None:
         for player, wager, stake in box.bets:
             if stake <= 0:
                 raise RuleError(
-                    "BAD_STAKE", f"{player}'s {wager} on box {box.number} is not a stake", wager
+                    "BAD_STAKE", f"{player}'s {wager} on box {box.number} is not a stake", "stake"
                 )
     for player, stack in setup.stacks.items():
         if stack < 0:

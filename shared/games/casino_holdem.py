@@ -215,12 +215,12 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     else:
         raise RuleError("NOT_YOUR_TURN", f"box {decision.box} has nothing to decide", "box")
     if decision.do not in (_BET, _FOLD):
-        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not bet or fold", "do")
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not bet or fold", "action")
     chips = hand.chips
     if decision.do == _BET:
         price = 2 * hand.antes[at]
         if not _has(hand, box.owner, price):
-            raise RuleError("INSUFFICIENT_CHIPS", f"the bet costs {price} chips", "do")
+            raise RuleError("INSUFFICIENT_CHIPS", f"the bet costs {price} chips", "action")
         if box.owner in chips:
             chips = {**chips, box.owner: chips[box.owner] - price}
     words = (*hand.words[:at], decision.do, *hand.words[at + 1 :])

@@ -81,7 +81,7 @@ def act(now: Round, decision: Decision) -> Round:
     `BAD_STAKE`, `NOT_REOPENED`, `BET_TOO_SMALL` or `INSUFFICIENT_CHIPS`, asked in that order."""
     do = decision.do
     if do not in words(now):
-        raise RuleError("ILLEGAL_DECISION", f"{do!r} is not allowed now", "do")
+        raise RuleError("ILLEGAL_DECISION", f"{do!r} is not allowed now", "action")
     seat = now.turn
     match do:
         case "fold":
@@ -122,7 +122,7 @@ def _call(now: Round) -> int:
     """The caller's bet: the level or, under `side_pots`, all he has (DRW-12)."""
     have = now.bets[now.turn] + now.chips[now.turn]
     if have < now.level and not now.side_pots:
-        raise RuleError("INSUFFICIENT_CHIPS", f"{now.level} is more than {have}", "do")
+        raise RuleError("INSUFFICIENT_CHIPS", f"{now.level} is more than {have}", "action")
     return min(have, now.level)
 
 
@@ -131,7 +131,7 @@ def _check_amount(now: Round, do: str, amount: int) -> None:
     if amount <= 0:
         raise RuleError("BAD_STAKE", f"{amount} is no bet", "amount")
     if do == "raise" and not _reopened(now):
-        raise RuleError("NOT_REOPENED", "the short bets since do not add up to a raise", "do")
+        raise RuleError("NOT_REOPENED", "the short bets since do not add up to a raise", "action")
     have = now.bets[now.turn] + now.chips[now.turn]
     least = now.level + now.full
     short = now.side_pots and amount == have and amount > now.level

@@ -271,13 +271,13 @@ def _exchange(hand: Hand, decision: Decision) -> Hand:
             return _settle_uncontested(after)
         return _exchange_from(after, now, hand.cards, hand.exchanger + 1)
     if decision.do != "exchange":
-        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "do")
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "action")
     held = [cell.card for cell in hand.cards[hand.exchanger]]
     named = decision.cards
     if len(named) > MOST_EXCHANGED or len(set(named)) < len(named):
-        raise RuleError("BAD_EXCHANGE", "up to three different cards", "cards")
+        raise RuleError("BAD_EXCHANGE", "up to three different cards", "positions")
     if any(card not in held for card in named):
-        raise RuleError("BAD_EXCHANGE", "a card is not held", "cards")
+        raise RuleError("BAD_EXCHANGE", "a card is not held", "positions")
     if not named:
         return _exchange_from(hand, hand.round, hand.cards, hand.exchanger + 1)
     discards = tuple(held.index(card) for card in named)

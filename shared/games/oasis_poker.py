@@ -245,7 +245,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
         raise RuleError("NOT_YOUR_TURN", f"it is not the turn of box {decision.box}", "box")
     box = hand.boxes[at]
     if decision.do not in _words(hand, box):
-        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "do")
+        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "action")
     if decision.do == _LOOK:
         looked = (*hand.looked, at)
         return Hand(hand.settings, LOOKING, hand.boxes, hand.chips, hand.dealer, looked)
@@ -267,11 +267,11 @@ def _exchange(hand: Hand, at: int, decision: Decision) -> Hand:
     box, named = hand.boxes[at], decision.cards
     held = [cell.card for cell in box.cells]
     if len(named) not in EXCHANGES or len(set(named)) < len(named):
-        raise RuleError("BAD_EXCHANGE", "one, two or five different cards", "cards")
+        raise RuleError("BAD_EXCHANGE", "one, two or five different cards", "positions")
     if any(card not in held for card in named):
-        raise RuleError("BAD_EXCHANGE", "a card is not held", "cards")
+        raise RuleError("BAD_EXCHANGE", "a card is not held", "positions")
     if len(named) > _cards_left(hand):
-        raise RuleError("NOT_ENOUGH_CARDS", "fewer cards are left of the 52", "cards")
+        raise RuleError("NOT_ENOUGH_CARDS", "fewer cards are left of the 52", "positions")
     _refuse_insurance(decision)
     count = EXCHANGES.index(len(named))
     costs = {share.player: hand.settings.prices_of(share.ante)[count] for share in box.shares}
@@ -343,7 +343,9 @@ def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Han
             if share.in_play and share.player in chips:
                 chips[share.player] -= costs[share.player]
                 if chips[share.player] < 0:
-                    raise RuleError("INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "do")
+                    raise RuleError(
+                        "INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "action"
+                    )
     after = _with(hand.boxes, at, box)
     decided = Hand(
         hand.settings, hand.phase, after, chips, hand.dealer, hand.looked, hand.exchanging

@@ -10,7 +10,7 @@ from shared.games.play import Face
 from shared.table import events as e
 from shared.table.apply_hand import EXPOSED, decision_of
 from shared.table.apply_seats import request_id
-from shared.table.checks_seats import between_hands, in_time, seated
+from shared.table.checks_seats import between_hands, check_named, in_time, seated
 from shared.table.setup import entry_price, proposed_setup
 from shared.table.state import ENTRY, Betting, Seat, Status, TableState, free_chips
 
@@ -21,10 +21,10 @@ CHOICES = ("keep", "redeal")
 # ---- Betting
 
 
-def _open_window(state: TableState, at: int) -> Betting:
+def _open_window(state: TableState, at: int, field: str = "box") -> Betting:
     betting = state.betting
     if betting is None or betting.closed or betting.expired:
-        raise RuleError("BETTING_CLOSED", "betting is not open (TAB-03)", "box")
+        raise RuleError("BETTING_CLOSED", "betting is not open (TAB-03)", field)
     in_time(state, "betting", at, "BETTING_CLOSED")
     return betting
 
@@ -82,18 +82,21 @@ def _bettor_admitted(state: TableState, fact: e.BettorAdmitted) -> None:
     betting = _open_window(state, fact.at)
     if betting.owners.get(fact.box) != fact.owner:
         raise RuleError("NOT_BOX_OWNER", "only its owner lets others on a box (TAB-02)", "box")
-    seated(state, fact.bettor)
+    check_named(state, fact.bettor, "bettor")
 
 
 def _bets_done(state: TableState, fact: e.BetsDone) -> None:
     seat = seated(state, fact.player)
-    _open_window(state, fact.at)
+    _open_window(state, fact.at, "")
     if seat.done:
-        raise RuleError("BETTING_CLOSED", "you have said so already", "")
+        raise RuleError("BETTING_CLOSED", "you have said so already")
     table = state.table
     if not table.between_players:
         own = proposed_setup(state, None, only=fact.player)
-        table.game.check_bets(table.settings, own)
+        try:
+            table.game.check_bets(table.settings, own)
+        except RuleError as refused:  # the bets are at fault, none of which this command names
+            raise RuleError(refused.reason, refused.message) from None
 
 
 # ---- The hand

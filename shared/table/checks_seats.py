@@ -23,6 +23,12 @@ def seated(state: TableState, player: str) -> Seat:
     return seat
 
 
+def check_named(state: TableState, player: str, field: str) -> None:
+    """`NOT_SEATED` where somebody whom a command names in `field` has no seat."""
+    if player not in state.seats:
+        raise RuleError("NOT_SEATED", "nobody of this name is seated here", field)
+
+
 def in_time(state: TableState, clock: str, at: int, reason: str) -> None:
     """Arrival at the owner counts; what comes at the deadline or later is too late."""
     deadline = clocks(state).get(clock)
@@ -104,7 +110,7 @@ def _has_seat(state: TableState, fact: e.LeaveRequested | e.SitOutChanged) -> No
 def _penalty_given(state: TableState, fact: e.PenaltyGiven) -> None:
     if fact.penalty not in PENALTIES:
         raise RuleError("BAD_REQUEST", f"penalties are {', '.join(PENALTIES)}", "penalty")
-    seated(state, fact.player)
+    check_named(state, fact.player, "player")
     if (fact.penalty == "fine") != (fact.amount > 0):
         raise RuleError("BAD_AMOUNT", "a fine, and nothing else, has an amount", "amount")
 

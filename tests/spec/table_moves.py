@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from random import Random
 from typing import Any
 
-from croupier.table.v1.table_pb2 import Option
+from croupier.table.v1.table_pb2 import Command, Option
 
 from shared.cards import DECK, Card
 from shared.table import events as e
@@ -29,6 +30,38 @@ PROMISED = (
 )
 """Commands that are accepted if they are offered. A bet at a house game may still break a limit of
 its box, and with it `done_betting`."""
+
+
+_COMMAND_OF: dict[type[Any], str] = {
+    e.JoinAsked: "join",
+    e.JoinObjected: "object_to_join",
+    e.LeaveRequested: "leave",
+    e.SitOutChanged: "sit_out",
+    e.ChipsRequested: "buy_chips",
+    e.CashOutAsked: "cash_out",
+    e.BetPlaced: "place_bet",
+    e.BetsTakenBack: "take_back_bets",
+    e.BettorAdmitted: "admit_bettor",
+    e.BetsDone: "done_betting",
+    e.CutChosen: "cut_shoe",
+    e.SeedPledged: "pledge_seed",
+    e.SeedRevealed: "reveal_seed",
+    e.DecisionMade: "decide",
+    e.PenaltyGiven: "penalise",
+    e.HandRuledVoid: "rule_void",
+    e.IncidentReported: "report_incident",
+    e.IncidentConfirmed: "confirm_incident",
+}
+
+
+def fields_of(fact: e.Input) -> set[str]:
+    """What a refusal may name: a field of the command behind the input, or the table. What the
+    house proposes has no command; there its own fields count."""
+    command = _COMMAND_OF.get(type(fact))
+    if command is None:
+        return {"", "table_id", *(field.name for field in fields(fact))}
+    message = Command.DESCRIPTOR.fields_by_name[command].message_type
+    return {"", "table_id", *message.fields_by_name}
 
 
 class RandomStory(Story):

@@ -23,6 +23,7 @@ from tests.spec.table_moves import (
     PROMISED,
     RandomStory,
     accept,
+    fields_of,
     house,
     money,
     nonsense,
@@ -188,13 +189,17 @@ class Table(RuleBasedStateMachine):
             self._do(self.story.answer(self.story.random.choice(due)))
 
     def _try(self, fact: e.Input) -> None:
-        """An input that is not allowed changes nothing."""
+        """An input that is not allowed changes nothing, and the refusal names a field it has."""
         before, image = self.story.state, repr(self.story.state)
         try:
             self._do(fact)
-        except CroupierError:
-            assert self.story.state is before
-            assert repr(before) == image
+        except CroupierError as error:
+            refusal = error
+        else:
+            return
+        assert self.story.state is before
+        assert repr(before) == image
+        assert refusal.field in fields_of(fact)
 
     def _do(self, fact: e.Input) -> None:
         """The story itself holds evolving the events against deciding them."""

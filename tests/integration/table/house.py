@@ -243,6 +243,13 @@ def told(error: grpc.aio.AioRpcError) -> tuple[str, str]:
     return info.reason, field_name
 
 
+def fields_of(asked: pb.Command) -> set[str]:
+    """What a refusal of the command may name: a field of its action, or what stands around it."""
+    action = asked.WhichOneof("action")
+    fields = set(getattr(asked, action).DESCRIPTOR.fields_by_name) if action else set()
+    return fields | {"", "table_id", "command_id", "action"}
+
+
 @dataclass
 class Person:
     """Somebody with a token, at one node."""
@@ -290,6 +297,7 @@ class Person:
         answer = (await stream.answered(await stream.command(table_id, asked))).refusal
         stream.cancel()
         assert (answer.reason, answer.field) == told
+        assert told[1] in fields_of(asked), told
         assert answer.message
         assert answer.table_id == table_id
         return told

@@ -239,7 +239,7 @@ async def test_bets(house: House) -> None:
     assert await ann.may_not("t1", take_back_bets=pb.TakeBackBets(box=1)) == ("NO_BETS", "box")
     await ann.execute("t1", bet(50))
     assert await ann.may_not("t1", **stake(100, 2, "banker")) == ("BOTH_SIDES", "wager")
-    assert await ann.may_not("t1", **DONE) == ("STAKE_BELOW_MINIMUM", "stake")
+    assert await ann.may_not("t1", **DONE) == ("STAKE_BELOW_MINIMUM", "")
     assert await bob.may_not("t1", **stake(100)) == ("CONSENT_NEEDED", "box")
     admit = {"admit_bettor": pb.AdmitBettor(box=1, bettor="bob")}
     assert await bob.may_not("t1", **admit) == ("NOT_BOX_OWNER", "box")
@@ -248,7 +248,7 @@ async def test_bets(house: House) -> None:
     await bob.execute("t1", bet(100))
     assert await cid.may_not("t1", **stake(100)) == ("TOO_MANY_BETTORS", "box")
     nobody = {"admit_bettor": pb.AdmitBettor(box=1, bettor="dan")}
-    assert await ann.may_not("t1", **nobody) == ("NOT_SEATED", "table_id")
+    assert await ann.may_not("t1", **nobody) == ("NOT_SEATED", "bettor")
 
 
 async def _cutting(house: House, *names: str) -> tuple[list[Person], PlayCall]:

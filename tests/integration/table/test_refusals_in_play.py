@@ -45,7 +45,7 @@ async def test_hold_em(house: House) -> None:
     stream = await deciding(house, (ann, bob), "t1")
     assert await ann.may_not("t1", **decide(2, "bet")) == ("NOT_BOX_OWNER", "box")
     assert await ann.may_not("t1", **decide(7, "bet")) == ("NOT_YOUR_TURN", "box")
-    assert (await ann.may_not("t1", **decide(1, "dance")))[0] == "ILLEGAL_DECISION"
+    assert await ann.may_not("t1", **decide(1, "dance")) == ("ILLEGAL_DECISION", "action")
     assert await ann.may_not("t1", buy_chips=pb.BuyChips(amount=eur(1))) == ("HAND_RUNNING", "")
     for person, box in ((ann, 1), (bob, 2)):
         await person.execute("t1", command(**decide(box, "fold")))
@@ -74,12 +74,12 @@ async def test_oasis(house: House) -> None:
         async with owner.playing("t1") as looking:
             if not sees_cards(looking.updates[-1]):
                 await looking.until(lambda each: sees_cards(each.update))
-    assert await owner.may_not("t1", **decide(box, "exchange")) == ("BAD_EXCHANGE", "cards")
+    assert await owner.may_not("t1", **decide(box, "exchange")) == ("BAD_EXCHANGE", "positions")
     unknown = decide(box, "exchange", positions=[9_999])
-    assert await owner.may_not("t1", **unknown) == ("BAD_EXCHANGE", "cards")
+    assert await owner.may_not("t1", **unknown) == ("BAD_EXCHANGE", "positions")
     insured = decide(box, "fold", insurance=[InsuranceStake(player=owner.name, stake=5)])
     assert await owner.may_not("t1", **insured) == ("INSURANCE_NOT_ALLOWED", "insurance")
-    assert (await owner.may_not("t1", **decide(box, "raise")))[0] == "ILLEGAL_DECISION"
+    assert await owner.may_not("t1", **decide(box, "raise")) == ("ILLEGAL_DECISION", "action")
     stream.cancel()
 
 
