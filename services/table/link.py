@@ -18,10 +18,11 @@ from shared.rpc.errors import retry_after
 
 @dataclass(slots=True)
 class Sent:
-    """A command of a client that is not answered yet."""
+    """A command of a client that is not answered yet; the stream's commands are numbered."""
 
     table_id: str
     command: table_pb2.Command
+    number: int
     tries: int = 0
     tried: There | None = None
 

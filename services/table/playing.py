@@ -4,9 +4,10 @@ acknowledgement behind the updates that it follows from. The tables may be anywh
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import AsyncIterator
 from functools import partial
+from itertools import count
+from operator import attrgetter
 from typing import Any
 
 import grpc
@@ -61,10 +62,11 @@ class Stream:
         self._under_way = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        # Commands whose table left before their turn came: sent again before any later one.
-        self._again: deque[Sent] = deque()
-        self._turn = asyncio.Lock()
-        self._resending: asyncio.Task[None] | None = None
+        # Commands whose table left before their turn came, by table: later ones for it wait behind
+        # them, those for other tables do not.
+        self._again: dict[str, list[Sent]] = {}
+        self._bringing: dict[str, asyncio.Task[None]] = {}
+        self._numbers = count()
 
     # ---- What the client hears
 
@@ -99,7 +101,7 @@ class Stream:
 
     def close(self) -> None:
         """Ends everything; commands that are under way go on."""
-        for task in (self._reader, self._resending, *self._following.values()):
+        for task in (self._reader, *self._bringing.values(), *self._following.values()):
             if task is not None:
                 task.cancel()
         for viewer, owner in self._watched.values():
@@ -293,9 +295,7 @@ class Stream:
     async def _read(self, requests: AsyncIterator[table_pb2.PlayRequest]) -> None:
         try:
             async for request in requests:
-                async with self._turn:
-                    await self._resend()
-                    await self._take(request)
+                await self._take(request)
             await self._idle.wait()
             self._mailbox.end(None)
         except Exception as error:
@@ -311,7 +311,7 @@ class Stream:
                     await self._room.acquire()
                     self._under_way += 1
                     self._idle.clear()
-                    await self._send(Sent(table_id, request.command))
+                    await self._send(Sent(table_id, request.command, next(self._numbers)))
                 case "stop":
                     await self.stop(table_id)
                 case _:
@@ -320,21 +320,26 @@ class Stream:
             self._mailbox.put(why(refused, table_id, ""))
 
     async def _send(self, sent: Sent) -> None:
-        """Brings a command to its table, where that is or will be in a moment."""
+        """Brings a command to its table, now or as soon as that is somewhere."""
+        if sent.table_id in self._again:
+            self._send_again(sent)
+        else:
+            await self._try(sent)
+
+    async def _try(self, sent: Sent) -> None:
+        sent.tries += 1
         try:
-            for pause in PAUSES_S[sent.tries :]:
-                sent.tries += 1
-                try:
-                    return await self._send_now(sent)
-                except CroupierError as refused:
-                    if refused.reason not in ELSEWHERE or self._forwarded:
-                        raise
-                    sent.tried = tried_at(refused)
-                await self._routes.whereabouts.moved(sent.table_id, sent.tried, pause)
-            raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
+            await self._send_now(sent)
         except CroupierError as refused:
-            self._mailbox.put(why(refused, sent.table_id, sent.command.command_id))
-            self._answered()
+            if refused.reason in ELSEWHERE and not self._forwarded:
+                sent.tried = tried_at(refused)
+                self._send_again(sent)
+            else:
+                self._refuse(sent, refused)
+
+    def _refuse(self, sent: Sent, refused: CroupierError) -> None:
+        self._mailbox.put(why(refused, sent.table_id, sent.command.command_id))
+        self._answered()
 
     async def _send_now(self, sent: Sent) -> None:
         place = await self._place(sent.table_id)
@@ -375,15 +380,31 @@ class Stream:
             self._idle.set()
 
     def _send_again(self, sent: Sent) -> None:
-        self._again.append(sent)
-        if self._resending is None or self._resending.done():
-            self._resending = asyncio.create_task(self._resend_soon(sent))
+        waiting = self._again.setdefault(sent.table_id, [])
+        waiting.append(sent)
+        waiting.sort(key=attrgetter("number"))
+        if sent.table_id not in self._bringing:
+            bringing = asyncio.create_task(self._bring(sent.table_id))
+            self._bringing[sent.table_id] = bringing
 
-    async def _resend_soon(self, first: Sent) -> None:
-        await self._wait(first.table_id, first.tried, first.tries)
-        async with self._turn:
-            await self._resend()
-
-    async def _resend(self) -> None:
-        while self._again:
-            await self._send(self._again.popleft())
+    async def _bring(self, table_id: str) -> None:
+        """Sends what waits for a table again, in order, each time that may be worth its while."""
+        try:
+            while waiting := self._again.get(table_id):
+                tries = max(sent.tries for sent in waiting)
+                await self._wait(table_id, waiting[0].tried, max(tries, 1))
+                for sent in waiting[:]:
+                    if waiting[0] is not sent:
+                        break  # an earlier one is back: what comes after it waits as well
+                    del waiting[0]
+                    if sent.tries >= len(PAUSES_S):
+                        gone = CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
+                        self._refuse(sent, gone)
+                        continue
+                    await self._try(sent)
+                if not waiting:
+                    del self._again[table_id]
+        except Exception as error:
+            self._mailbox.end(error)
+        finally:
+            del self._bringing[table_id]

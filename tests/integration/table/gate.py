@@ -16,6 +16,10 @@ Passing = Callable[[str, Callable[[], Awaitable[bytes]]], Awaitable[bytes]]
 `CroupierError` to refuse it."""
 
 
+PassingRequest = Callable[[str, bytes, Callable[[], Awaitable[bytes]]], Awaitable[bytes]]
+"""The same for a test that has to know what is asked."""
+
+
 class LostError(Exception):
     """The other side is gone, as far as the caller can tell."""
 
@@ -25,6 +29,7 @@ class Gate(grpc.GenericRpcHandler):
 
     def __init__(self, target: str) -> None:
         self.passing: Passing = _pass
+        self.passing_request: PassingRequest = self._pass_unseen
         self._channel = grpc.aio.insecure_channel(target)
         self._server = grpc.aio.server(handlers=(self,))
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
@@ -40,6 +45,11 @@ class Gate(grpc.GenericRpcHandler):
     def service(self, details: Any) -> Any:
         return grpc.unary_unary_rpc_method_handler(partial(self._call, details.method))
 
+    async def _pass_unseen(
+        self, method: str, request: bytes, pass_on: Callable[[], Awaitable[bytes]]
+    ) -> bytes:
+        return await self.passing(method, pass_on)
+
     async def _call(self, method: str, request: bytes, context: Any) -> bytes:
         call: Any = self._channel.unary_unary(method)
         metadata = tuple(
@@ -53,7 +63,7 @@ class Gate(grpc.GenericRpcHandler):
             return answer
 
         try:
-            return await self.passing(method.rpartition("/")[2], pass_on)
+            return await self.passing_request(method.rpartition("/")[2], request, pass_on)
         except LostError:
             await context.abort(grpc.StatusCode.UNAVAILABLE, "gone")
         except CroupierError as refusal:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import grpc
 import pytest
 from croupier.table.v1 import nodes_pb2, nodes_pb2_grpc
 
+from shared.errors import CroupierError
 from shared.rpc.access import Role
+from tests.integration.table.gate import Gate
 from tests.integration.table.house import (
     House,
     Person,
@@ -21,7 +24,7 @@ from tests.integration.table.house import (
     play_hand,
     told,
 )
-from tests.integration.table.nodes import at, epoch_of, owned_by, table_of
+from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
 from tests.polling import eventually
 
 
@@ -211,3 +214,41 @@ async def test_what_operators_cannot_wish(pair: House) -> None:
         ("MoveTable", nowhere),
     ):
         assert await refused(method, request, Role.PIT) == ("ROLE_NOT_ALLOWED", "")
+
+
+async def test_what_failed_is_tried_again_by_a_table_that_has_been_elsewhere(
+    empty_house: House,
+) -> None:
+    house = empty_house
+    shuffle = await house.shuffle()
+    await house.wallet()
+    await house.relay()
+    refused: list[str] = []
+    shut = True
+
+    async def passing(method: str, pass_on: Callable[[], Awaitable[bytes]]) -> bytes:
+        if method == "OpenShoe" and shut:
+            refused.append(method)
+            raise CroupierError("SHUFFLE_UNAVAILABLE", "not now")
+        return await pass_on()
+
+    async with Gate(shuffle.address) as gate:
+        gate.passing = passing
+        for name in NODES:
+            await house.node(name, shuffle_address=gate.address)
+        table_id = table_of("node-a")
+        del house.services["shuffle-1"]  # no waiting for a shoe that cannot come
+        await house.open(table_id, node="node-a")
+        house.services["shuffle-1"] = shuffle
+        await owned_by(house, table_id, "node-a")
+        # By now it waits some time before it asks again.
+        await eventually(lambda: len(refused) >= 7)
+        await move(house, table_id, "node-b")
+        await owned_by(house, table_id, "node-b")
+        await move(house, table_id, "node-a")
+        await owned_by(house, table_id, "node-a")
+        shut = False
+        ann = await house.seat("ann", table_id, node="node-a")
+        async with ann.playing(table_id) as stream:
+            await play_hand(stream, table_id)
+        await asyncio.gather(*(house.services[name].stop() for name in NODES))
