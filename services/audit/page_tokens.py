@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
 
 from shared.errors import CroupierError
+from shared.rpc import pages
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 END = datetime(9999, 1, 1, tzinfo=UTC)
@@ -15,7 +15,7 @@ END = datetime(9999, 1, 1, tzinfo=UTC)
 def token(at: datetime, name: str) -> str:
     """The token of a page that ended with `name` at a time."""
     microseconds = (at - EPOCH) // timedelta(microseconds=1)
-    return urlsafe_b64encode(f"{microseconds}:{name}".encode()).decode()
+    return pages.token(f"{microseconds}:{name}")
 
 
 def read_token(page_token: str) -> tuple[datetime, str]:
@@ -23,12 +23,11 @@ def read_token(page_token: str) -> tuple[datetime, str]:
 
     Raises `BAD_PAGE_TOKEN`.
     """
-    if not page_token:
+    last = pages.last_of(page_token)
+    if not last:
         return END, ""
+    microseconds, _, name = last.partition(":")
     try:
-        microseconds, _, name = urlsafe_b64decode(page_token.encode()).decode().partition(":")
         return EPOCH + timedelta(microseconds=int(microseconds)), name
     except (ValueError, OverflowError):
-        raise CroupierError(
-            "BAD_PAGE_TOKEN", "that token came with no page", "page_token"
-        ) from None
+        raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token") from None

@@ -36,12 +36,11 @@ from shared.errors import CroupierError
 from shared.events import UnknownEventError, UnreadableEventError, decode, to_json
 from shared.log import EventLog, RecordedEvent, on_connection
 from shared.log.patience import Pool
+from shared.rpc import pages
 from shared.rpc.access import Role
 from shared.rpc.caller import caller
 from shared.sealing import Keyring
 
-DEFAULT_PAGE = 100
-MAX_PAGE = 500
 MAX_PAGE_BYTES = 3 * 1024 * 1024
 MAX_CHECKS_AT_ONCE = 2
 _TELL_EVERY_S = 0.25
@@ -81,7 +80,7 @@ class Audit(AuditServiceServicer):
             _moment_in(request, "from"),
             _moment_in(request, "until"),
         )
-        size = _page_size(request.page_size)
+        size = pages.size(request.page_size)
         hands, token = await on_connection(
             self._pool,
             lambda connection: enquiries.list_hands(connection, wanted, size, request.page_token),
@@ -153,7 +152,7 @@ class Audit(AuditServiceServicer):
             raise CroupierError("BAD_REQUEST", "name a partition or a stream", "partition")
         if request.after < 0:
             raise CroupierError("BAD_REQUEST", "counts from 0", "after")
-        size = _page_size(request.page_size)
+        size = pages.size(request.page_size)
         read = self._log.read_partition if request.partition else self._log.read_stream
         events = await read(request.partition or request.stream, request.after, size)
         answer = pb.ListEventsResponse()
@@ -186,7 +185,7 @@ class Audit(AuditServiceServicer):
     ) -> pb.ListShoesResponse:
         if request.filter not in pb.ShoeFilter.values():
             raise CroupierError("BAD_REQUEST", "say which shoes", "filter")
-        size = _page_size(request.page_size)
+        size = pages.size(request.page_size)
         rows, token = await on_connection(
             self._pool,
             lambda connection: shoe_enquiries.list_shoes(
@@ -220,7 +219,7 @@ class Audit(AuditServiceServicer):
         self, request: pb.ListDisclosuresRequest, context: _Context
     ) -> pb.ListDisclosuresResponse:
         player = caller().id if caller().role is Role.PLAYER else ""
-        size = _page_size(request.page_size)
+        size = pages.size(request.page_size)
         lines, token = await on_connection(
             self._pool,
             lambda connection: shoe_enquiries.list_disclosures(
@@ -255,12 +254,6 @@ def _tell_of(findings: Sequence[Finding], **about: str) -> None:
 
 _EVENTS_BEFORE_SEAL = 200
 """More than 32 seeds, committed and opened, and the claims of some owners can make."""
-
-
-def _page_size(asked: int) -> int:
-    if asked < 0:
-        raise CroupierError("BAD_REQUEST", "a page has some entries", "page_size")
-    return min(asked or DEFAULT_PAGE, MAX_PAGE)
 
 
 def _moment_in(request: Any, name: str) -> datetime | None:

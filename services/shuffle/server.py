@@ -16,11 +16,9 @@ from services.shuffle.shoe import Phase, Purpose, RetireReason, Shoe, Use
 from services.shuffle.shoes import Request, Shoes
 from shared.errors import CroupierError
 from shared.proofs.encoding import encode
+from shared.rpc import pages
 from shared.rpc.caller import caller, correlation_id
 from shared.rpc.guard import refusal_of
-
-DEFAULT_PAGE = 100
-MAX_PAGE = 500
 
 MOST_DEALS = 64
 _Context = Any
@@ -158,12 +156,10 @@ class Shuffle(ShuffleServiceServicer):
     async def ListOpenShoes(  # noqa: N802
         self, request: pb.ListOpenShoesRequest, context: _Context
     ) -> pb.ListOpenShoesResponse:
-        if request.page_size < 0:
-            raise CroupierError("BAD_REQUEST", "a page has some entries", "page_size")
-        after = _shoe_id(request.page_token, "page_token") if request.page_token else ""
-        size = min(request.page_size or DEFAULT_PAGE, MAX_PAGE)
+        size = pages.size(request.page_size)
+        after = pages.last_of(request.page_token)
         shoe_ids = await self._shoes.open_shoes(after, size)
-        following = shoe_ids[-1] if len(shoe_ids) == size else ""
+        following = pages.token(shoe_ids[-1]) if len(shoe_ids) == size else ""
         return pb.ListOpenShoesResponse(shoe_ids=shoe_ids, next_page_token=following)
 
     async def DiscloseShoe(  # noqa: N802

@@ -10,9 +10,9 @@ from croupier.shuffle.v1 import events_pb2 as shuffle_events
 from croupier.table.v1 import events_pb2, table_pb2
 from croupier.type.v1.card_pb2 import CardProof
 
-from services.table import pages
 from shared.errors import CroupierError
 from shared.log import EventLog, RecordedEvent
+from shared.rpc import pages
 from shared.sealing import Keyring, Sealed, card_place, player_audience
 from shared.table import events as e
 from shared.table.codec import TableCodec

@@ -16,13 +16,13 @@ from services.table.lobby import Lobby
 from services.table.node import Node
 from services.table.opening import opening
 from services.table.owner import TableOwner
-from services.table.pages import page
 from services.table.playing import Stream
 from services.table.proposal import Proposal, now_us
 from services.table.watching import Change, as_response, picture, viewer_name
 from shared.errors import CroupierError
 from shared.log import CommandKey
 from shared.rpc.caller import caller, correlation_id
+from shared.rpc.pages import page
 from shared.table import events as e
 from shared.table.codec import timestamp
 from shared.table.view import summary

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Awaitable, Callable
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -23,14 +22,12 @@ from shared.errors import CroupierError
 from shared.ledger.accounts import AccountKind, player_account
 from shared.log import CommandKey, on_connection
 from shared.money import MOST_MINOR, Money
+from shared.rpc import pages
 from shared.rpc.access import Role
 from shared.rpc.caller import caller, correlation_id
 
 if TYPE_CHECKING:
     from shared.log.patience import Pool, PooledConnection
-
-DEFAULT_PAGE = 100
-MAX_PAGE = 500
 
 _OF_PLAYERS = frozenset({AccountKind.PLAYER, AccountKind.ESCROW, AccountKind.CASHIER})
 
@@ -88,21 +85,21 @@ class Wallet(WalletServiceServicer):
     async def ListAccounts(  # noqa: N802
         self, request: pb.ListAccountsRequest, context: _Context
     ) -> pb.ListAccountsResponse:
-        size = _page_size(request.page_size)
-        after = _last_of(request.page_token)
+        size = pages.size(request.page_size)
+        after = pages.last_of(request.page_token)
         found = await self._ask(
             lambda connection: enquiries.accounts_after(connection, after, size + 1)
         )
         return pb.ListAccountsResponse(
             accounts=[_account(account) for account in found[:size]],
-            next_page_token=_page_token(found[size - 1].player) if len(found) > size else "",
+            next_page_token=pages.token(found[size - 1].player) if len(found) > size else "",
         )
 
     async def ListTransfers(  # noqa: N802
         self, request: pb.ListTransfersRequest, context: _Context
     ) -> pb.ListTransfersResponse:
         account = _asked_account(request)
-        size = _page_size(request.page_size)
+        size = pages.size(request.page_size)
         before = _before(request.page_token)
         found = await self._ask(
             lambda connection: enquiries.statement(connection, account, before, size + 1)
@@ -112,7 +109,7 @@ class Wallet(WalletServiceServicer):
         more = len(found) > size
         return pb.ListTransfersResponse(
             transfers=[_transfer(line) for line in found[:size]],
-            next_page_token=_page_token(str(found[size - 1].own.sequence)) if more else "",
+            next_page_token=pages.token(str(found[size - 1].own.sequence)) if more else "",
         )
 
     async def GetLedger(  # noqa: N802
@@ -218,33 +215,11 @@ def _transfer(line: StatementLine) -> pb.Transfer:
     )
 
 
-def _page_size(asked: int) -> int:
-    if asked < 0:
-        raise CroupierError("BAD_REQUEST", "a page has some entries", "page_size")
-    return min(asked or DEFAULT_PAGE, MAX_PAGE)
-
-
-def _page_token(last: str) -> str:
-    return urlsafe_b64encode(last.encode()).decode()
-
-
-def _last_of(page_token: str) -> str:
-    """The last entry of the page that came with this token; "" without one."""
-    try:
-        return b64decode(page_token.encode(), altchars=b"-_", validate=True).decode()
-    except ValueError:
-        raise _bad_token() from None
-
-
 def _before(page_token: str) -> int:
     """The number of the posting with which the page of this token ended."""
-    last = _last_of(page_token)
+    last = pages.last_of(page_token)
     if not last:
         return MOST_MINOR
     if not last.isdecimal() or not last.isascii() or int(last) > MOST_MINOR:
-        raise _bad_token()
+        raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token")
     return int(last)
-
-
-def _bad_token() -> CroupierError:
-    return CroupierError("BAD_PAGE_TOKEN", "that token came with no page", "page_token")

@@ -11,7 +11,6 @@ from croupier.table.v1 import table_pb2 as pb
 from croupier.table.v1.events_pb2 import Clocks
 from croupier.type.v1.money_pb2 import Money
 
-from services.table import pages
 from services.table.commands import bounded_note, command_uuid, proposal
 from services.table.directory import preferred_node
 from services.table.loading import load
@@ -19,6 +18,7 @@ from services.table.opening import opening
 from shared.errors import CroupierError
 from shared.games.registry import GAMES
 from shared.log import Append, MemoryLog, NewEvent
+from shared.rpc import pages
 from shared.rpc.access import COMMANDS, Role
 from shared.rpc.caller import Caller, bind
 from shared.sealing import Keyring

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from shared.errors import CroupierError
 
-DEFAULT_SIZE = 50
+DEFAULT_SIZE = 100
 MOST = 500
 
 T = TypeVar("T")
