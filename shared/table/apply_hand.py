@@ -188,8 +188,10 @@ def _pot_after(state: TableState, event: e.HandSettled) -> Pot:
 
 
 def _hand_voided(state: TableState, event: e.HandVoided) -> TableState:
-    """All stakes of the hand go back; the shoe it was dealt from is changed."""
-    shoe = replace(state.shoe, spoiled=True) if state.shoe is not None else None
+    """All stakes of the hand go back; the shoe that was cut for it is changed."""
+    shoe = state.shoe
+    if shoe is not None and shoe.cut_offered:
+        shoe = replace(shoe, spoiled=True)
     return replace(_hand_over(state), shoe=shoe)
 
 

@@ -164,12 +164,13 @@ def _incident_reported(state: TableState, fact: e.IncidentReported) -> None:
 
 def _incident_confirmed(state: TableState, fact: e.IncidentConfirmed) -> None:
     if state.incident is None or state.incident.confirmed:
-        raise RuleError("INCIDENT_NOT_ALLOWED", "nothing waits to be confirmed", "")
+        raise RuleError("INCIDENT_NOT_ALLOWED", "nothing waits to be confirmed")
 
 
 def _hand_ruled_void(state: TableState, fact: e.HandRuledVoid) -> None:
-    if state.hand is None:
-        raise RuleError("NO_HAND", "only an unsettled hand can be voided (TAB-12)", "")
+    betting = state.betting
+    if state.hand is None and (betting is None or not betting.closed):
+        raise RuleError("NO_HAND", "only an unsettled hand can be voided (TAB-12)")
 
 
 CHECK: Mapping[type[Any], Callable[[TableState, Any], None]] = {

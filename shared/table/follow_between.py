@@ -32,8 +32,10 @@ def between_hands(state: TableState) -> e.Derived | None:
         return _while_betting(state, betting)
     if state.cards is not None:
         return None
+    if shoe is not None and shoe.spoiled:
+        return shoe_over(state, shoe, "void")
     if shoe is not None and shoe.sealed and not another_hand(state, shoe):
-        return shoe_over(state, shoe, "void" if shoe.spoiled else "played")
+        return shoe_over(state, shoe, "played")
     if shoe is None:
         return shoe_requested(state)
     if state.burn_asked:
@@ -45,8 +47,6 @@ def between_hands(state: TableState) -> e.Derived | None:
 
 def another_hand(state: TableState, shoe: Shoe) -> bool:
     """Whether the shoe serves another hand; one not yet dealt from always does."""
-    if shoe.spoiled:
-        return False
     if not shoe.next_position:
         return True
     return state.table.shoe_rules.another_hand(shoe.size - shoe.next_position)

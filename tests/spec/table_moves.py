@@ -61,6 +61,7 @@ def fields_of(fact: e.Input) -> set[str]:
     if command is None:
         return {"", "table_id", *(field.name for field in fields(fact))}
     message = Command.DESCRIPTOR.fields_by_name[command].message_type
+    assert message is not None
     return {"", "table_id", *message.fields_by_name}
 
 

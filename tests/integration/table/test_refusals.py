@@ -291,7 +291,6 @@ async def test_while_the_shoe_is_cut_and_after(house: House) -> None:
         "DECISION_NOT_DUE",
         "box",
     )
-    assert (await house.pit.may_not("t1", rule_void=pb.RuleVoid()))[0] == "NO_HAND"
     exposed = {"report_incident": pb.ReportIncident(incident="card_exposed")}
     assert await house.pit.may_not("t1", **exposed) == ("NO_HAND", "incident")
     rain = {"report_incident": pb.ReportIncident(incident="rain")}

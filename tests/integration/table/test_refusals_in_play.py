@@ -90,8 +90,11 @@ async def test_the_pit(house: House) -> None:
     nothing = ("INCIDENT_NOT_ALLOWED", "")
     assert await pit.may_not("t1", confirm_incident=pb.ConfirmIncident()) == nothing
     assert (await dealer.may_not("t1", rule_void=pb.RuleVoid()))[0] == "ROLE_NOT_ALLOWED"
+    assert await pit.may_not("t1", rule_void=pb.RuleVoid()) == ("NO_HAND", "")
     bad = pb.Penalise(player="ann", penalty="flogging")
     assert await pit.may_not("t1", penalise=bad) == ("BAD_REQUEST", "penalty")
+    nobody = pb.Penalise(player="eve", penalty="warning")
+    assert await pit.may_not("t1", penalise=nobody) == ("NOT_SEATED", "player")
     fined = pb.Penalise(player="ann", penalty="warning", amount=eur(5))
     assert await pit.may_not("t1", penalise=fined) == ("BAD_AMOUNT", "amount")
     gone = pb.ObjectToJoin(player="eve")

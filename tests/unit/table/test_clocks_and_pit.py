@@ -7,7 +7,7 @@ import pytest
 from shared.errors import CroupierError
 from shared.table import events as e
 from shared.table.next_step import PutAway
-from shared.table.state import open_deadline
+from shared.table.state import free_chips, open_deadline
 from tests.unit.table.story import SECOND, Story
 from tests.unit.table.test_table import betting_closed_on_a_new_shoe, refused
 
@@ -128,6 +128,57 @@ def test_TAB_12_management_voids_an_unsettled_hand_and_no_other() -> None:
     story.do(e.HandRuledVoid("pit", "why", story.now))
     assert story.last(e.HandVoided).why == "management"
     assert story.state.hand is None
+
+
+def test_TAB_12_management_voids_a_hand_whose_betting_has_closed_and_no_card_is_out() -> None:
+    story = betting_closed_on_a_new_shoe()
+    shoe, betting = story.state.shoe, story.state.betting
+    assert shoe is not None
+    assert betting is not None
+    assert shoe.cut_deadline
+    before = len(story.log)
+    story.do(e.HandRuledVoid("pit", "a quarrel", story.now))
+    assert story.types(before) == [
+        "HandRuledVoid",
+        "HandVoided",
+        "ShoeFinished",  # somebody may have been about to cut it
+        "ShoeRequested",
+        "BettingOpened",
+    ]
+    assert story.last(e.HandVoided) == e.HandVoided(betting.hand_id, "management")
+    assert story.last(e.ShoeFinished) == e.ShoeFinished(shoe.shoe_id, "void")
+    assert free_chips(story.state, "ann") == 100_000
+    story.run()
+    story.bet("ann", 1, "player", 1_000)
+    story.expire_cut()
+    assert story.state.hands_played == 1
+
+
+def test_TAB_12_a_shoe_that_nobody_was_asked_to_cut_outlives_a_void_hand() -> None:
+    story = Story(chips=("ann",))
+    story.bet("ann", 1, "player", 1_000)
+    story.done("ann")  # the shoe is not even offered yet
+    before = len(story.log)
+    story.do(e.HandRuledVoid("pit", "", story.now))
+    assert story.types(before) == ["HandRuledVoid", "HandVoided", "BettingOpened"]
+    story.run()
+    story.hand(("ann", 1, "player", 1_000))
+    assert story.state.hands_played == 1
+
+
+def test_TAB_12_a_hand_that_waits_to_be_dealt_again_is_voided_with_its_antes() -> None:
+    story = Story(game="casino_holdem", chips=("ann",))
+    story.run()
+    story.bet("ann", 1, "ante", 100)
+    story.done("ann")
+    story.do(e.CutChosen("ann", 0, story.now))
+    story.run()
+    story.do(e.IncidentReported("pit", "wrong_card_count", 0, "", story.now))
+    assert story.state.hand is None
+    story.do(e.HandRuledVoid("pit", "", story.now))
+    assert free_chips(story.state, "ann") == story.state.seats["ann"].chips == 100_000
+    story.run()
+    assert story.last(e.BettingOpened).number == 1
 
 
 def test_cards_that_come_after_the_hand_was_voided_are_refused() -> None:
