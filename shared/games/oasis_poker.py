@@ -55,7 +55,9 @@ SHOE = ShoeRules(
 DEALING, DECIDING, LOOKING, DRAWING = "dealing", "bet", "looking", "drawing"
 SEEING, FINAL, REVEALING, OVER = "seeing", "final", "revealing", "over"
 
-_LOOK, _BET, _FOLD, _EXCHANGE = "look", "bet", "fold", "exchange"
+LOOK = "look"
+"""The word of an owner who looks at a box: no decision yet (OAS-05)."""
+_BET, _FOLD, _EXCHANGE = "bet", "fold", "exchange"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +136,14 @@ def _to_decide(hand: Hand) -> list[int]:
     return due if hand.settings.any_order else due[:1]
 
 
-_LOOK_OPTION, _FOLD_OPTION = Option(_LOOK), Option(_FOLD)
+_LOOK_OPTION, _FOLD_OPTION = Option(LOOK), Option(_FOLD)
 
 
 def _due(hand: Hand, box: Playing) -> Due:
     options = []
     words = _words(hand, box)
     owner = box.owner
-    if _LOOK in words:
+    if LOOK in words:
         options.append(_LOOK_OPTION)
     if _affords(hand, owner, owner.bet):
         insured = _insurable(hand, box) if box.looked else ()
@@ -165,7 +167,7 @@ def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
     first, but nobody has to look."""
     if hand.phase == FINAL or box.blind:
         return (_BET, _FOLD)
-    return (_BET, _FOLD, _EXCHANGE) if box.looked else (_LOOK, _BET, _FOLD)
+    return (_BET, _FOLD, _EXCHANGE) if box.looked else (LOOK, _BET, _FOLD)
 
 
 def _affords(hand: Hand, share: Share, cost: int) -> bool:
@@ -246,7 +248,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     box = hand.boxes[at]
     if decision.do not in _words(hand, box):
         raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "action")
-    if decision.do == _LOOK:
+    if decision.do == LOOK:
         looked = (*hand.looked, at)
         return Hand(hand.settings, LOOKING, hand.boxes, hand.chips, hand.dealer, looked)
     if decision.do == _EXCHANGE:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shared.cards import Card
+from shared.games import oasis_poker
 from shared.games.play import Box, Cell, Decision, Face, Setup
 from shared.table import events as e
 from shared.table.replace import replace
@@ -122,7 +123,7 @@ def _burned(state: TableState, shoe: Shoe, cards: tuple[e.DealtCard, ...]) -> Sh
 def _decisions_due(state: TableState, event: e.DecisionsDue) -> TableState:
     players: Mapping[int, str] = dict(zip(event.boxes, event.players, strict=True))
     deciding = Deciding(event.phase, players, event.warn_at, event.deadline)
-    return replace(state, deciding=deciding)
+    return replace(state, deciding=deciding, paused=None)
 
 
 def _decided(state: TableState, decision: Decision) -> TableState:
@@ -141,7 +142,12 @@ def _decided(state: TableState, decision: Decision) -> TableState:
 
 
 def _decision_made(state: TableState, event: e.DecisionMade) -> TableState:
-    return _decided(state, decision_of(state, event))
+    after = _decided(state, decision_of(state, event))
+    clock = state.deciding
+    if clock is not None and event.action == oasis_poker.LOOK:
+        paused = (clock.warn_at - event.at, clock.deadline - event.at)
+        return replace(after, paused=paused)
+    return after
 
 
 def _decision_defaulted(state: TableState, event: e.DecisionDefaulted) -> TableState:
@@ -201,6 +207,7 @@ def _hand_over(state: TableState) -> TableState:
         hand=None,
         betting=None,
         deciding=None,
+        paused=None,
         cards=None,
         voided="",
         redealt="",

@@ -65,7 +65,11 @@ def _shoes_lost(state: TableState, event: e.ShoesLost) -> TableState:
 
 def _graced(state: TableState, at: int) -> TableState:
     """Nobody is folded by our outage: a running clock gets at least the grace from now on."""
-    least = at + state.table.clocks.grace_ms * 1000
+    grace = state.table.clocks.grace_ms * 1000
+    least = at + grace
+    if state.paused is not None:
+        warn_left, left = state.paused
+        state = replace(state, paused=(warn_left, max(left, grace)))
     for clock, deadline in clocks(state).items():
         if deadline < least and not clock.startswith("join/"):
             warn_at = max(state.deciding.warn_at, at) if state.deciding is not None else 0

@@ -91,7 +91,8 @@ def _viewer(hand: Hand, place: str, face: Face) -> str:
 
 
 def _decisions_due(state: TableState, decisions: Decisions) -> e.DecisionsDue | None:
-    """A clock for decisions newly due; one that runs is not started again (TAB-06)."""
+    """A clock for decisions newly due; one that runs, or waited for cards to be looked at, is not
+    started again (TAB-06)."""
     players = {due.box: due.player for due in decisions.due}
     deciding = state.deciding
     if (
@@ -100,18 +101,26 @@ def _decisions_due(state: TableState, decisions: Decisions) -> e.DecisionsDue | 
         and players.keys() <= deciding.players.keys()
     ):
         return None
-    return _asked(state, decisions.phase, players)
+    return _asked(state, decisions.phase, players, state.paused)
 
 
-def _asked(state: TableState, phase: str, players: Mapping[int, str]) -> e.DecisionsDue:
-    clocks = state.table.clocks
-    warn_at = state.now + clocks.decision_warn_ms * 1000
+def _asked(
+    state: TableState,
+    phase: str,
+    players: Mapping[int, str],
+    left: tuple[int, int] | None = None,
+) -> e.DecisionsDue:
+    """`left`: microseconds to the warning and to the end, where they are not the table's."""
+    if left is None:
+        clocks = state.table.clocks
+        warned = clocks.decision_warn_ms * 1000
+        left = (warned, warned + clocks.decision_default_ms * 1000)
     return e.DecisionsDue(
         phase=phase,
         boxes=tuple(players),
         players=tuple(players.values()),
-        warn_at=warn_at,
-        deadline=warn_at + clocks.decision_default_ms * 1000,
+        warn_at=state.now + left[0],
+        deadline=state.now + left[1],
     )
 
 

@@ -7,8 +7,11 @@ import pytest
 from shared.games.play import Face
 from shared.table import events as e
 from shared.table.options import options
+from shared.table.state import next_clock
 from tests.spec.poker_hands import passes
 from tests.spec.tables import (
+    DEFAULT_S,
+    WARNING_S,
     check_decision_clock,
     chips,
     deal,
@@ -22,7 +25,7 @@ from tests.spec.tables import (
     seen,
     words,
 )
-from tests.unit.table.story import Story
+from tests.unit.table.story import SECOND, Story
 
 PAIR = "2c 2d 9h Js Kc"
 OTHER = "3c 3d 8h Ts Qc"
@@ -280,6 +283,52 @@ def test_TAB_06_a_box_whose_clock_runs_out_folds_an_exchanger_too() -> None:
     assert story.last(e.DecisionDefaulted) == e.DecisionDefaulted(1, "fold")
     # The ante and the price of the exchange.
     assert (chips(story, "ann"), chips(story, "bob")) == (99_800, 99_900)
+
+
+@pytest.mark.parametrize("table_class", ["main", "vip"])
+def test_TAB_06_a_look_starts_no_clock_again(table_class: str) -> None:
+    """It is no decision: what was left of the clock is left when the cards lie there."""
+    story = two(rules=f'{{"table_class": "{table_class}"}}')
+    asked_at = story.now
+    for box, player in ((1, "ann"), (2, "bob")) if table_class == "vip" else ((1, "ann"),):
+        story.later(100)
+        decide(story, player, box, "look")
+        clock = deciding(story)
+        assert (clock.warn_at, clock.deadline) == (
+            asked_at + WARNING_S * SECOND,
+            asked_at + DEFAULT_S * SECOND,
+        )
+    story.later(99)
+    decide(story, "ann", 1, "bet")
+    if table_class == "vip":  # one common clock
+        assert deciding(story).deadline == asked_at + DEFAULT_S * SECOND
+    else:  # box 2 is asked only now
+        assert deciding(story).deadline == story.now + DEFAULT_S * SECOND
+
+
+def test_TAB_06_the_clock_stands_still_while_the_cards_looked_at_are_on_their_way() -> None:
+    story = two()
+    story.later(290)
+    story.do(e.DecisionMade("ann", 1, "look", at=story.now))
+    assert next_clock(story.state) == ("", 0)
+    story.later(60)
+    story.run()
+    clock = deciding(story)
+    assert (clock.warn_at, clock.deadline) == (
+        story.now - 110 * SECOND,
+        story.now + 10 * SECOND,
+    )
+
+
+def test_TAB_06_an_outage_during_a_look_leaves_at_least_the_grace() -> None:
+    story = two()
+    story.later(299)
+    story.do(e.DecisionMade("ann", 1, "look", at=story.now))
+    story.later(60)
+    story.do(e.TableClaimed("n2", 2, story.now))
+    story.run()
+    assert deciding(story).deadline == story.now + 10 * SECOND
+    assert "DeadlineMoved" not in story.types()
 
 
 # ---- TAB-08, oasis poker's column
