@@ -12,8 +12,10 @@ PROTOS := $(shell find protos -name '*.proto' | LC_ALL=C sort)
 CODE := services shared clients deploy tests
 # Hands that `make run` plays; empty: until Ctrl-C.
 HANDS ?=
-# How long `make soak` plays.
-MINUTES ?= 10
+# How long `make soak` and `make chaos` play; empty: an hour, ten minutes.
+MINUTES ?=
+# How much of what the machine can do `make soak` plays.
+SHARE ?= 0.7
 RUN_ARGS := $(if $(HANDS),--hands $(HANDS))
 # Where the chance of `make chaos` comes from; empty: a new seed.
 SEED ?=
@@ -62,8 +64,8 @@ rng-report: .venv/installed build/stubs/.made ## Test the random numbers of the 
 	@$(BIN)/python -m tests.rng.report $(RNG_ARGS)
 
 .PHONY: soak
-soak: .venv/installed-dev build/stubs/.made ## Play while processes are killed at random, then verify all (MINUTES=10)
-	@$(BIN)/python -m tests.chaos.soak $(MINUTES)
+soak: .venv/installed-dev build/stubs/.made ## Play for an hour at 70 % of what the machine can do: does anything grow? (MINUTES=60 SHARE=0.7)
+	@$(BIN)/python -m tests.bench.soaking $(or $(MINUTES),60) $(SHARE)
 
 .PHONY: evening
 evening: .venv/installed-dev build/stubs/.made ## A thousand hands of each game, everything that anybody receives kept and looked through
@@ -73,7 +75,7 @@ evening: .venv/installed-dev build/stubs/.made ## A thousand hands of each game,
 
 .PHONY: chaos
 chaos: .venv/installed-dev build/stubs/.made ## All games while processes are killed, paused and cut off, then check all (MINUTES=10, SEED=…)
-	@$(BIN)/python -m tests.chaos.run --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+	@$(BIN)/python -m tests.chaos.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 .PHONY: lock
 lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)

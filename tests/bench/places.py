@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -81,6 +82,14 @@ class RunningHouse:
         finally:
             await connection.close()
 
+    async def lag(self) -> int:
+        """Events that the wallet or the audit have not applied yet, both together."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            return await self._lag(connection)
+        finally:
+            await connection.close()
+
     async def _lag(self, connection: asyncpg.Connection[asyncpg.Record]) -> int:
         wallet = await connection.fetchval(_LAG.format(schema="wallet"), ["table"])
         audit = await connection.fetchval(
@@ -90,12 +99,18 @@ class RunningHouse:
 
     def processor_s(self) -> dict[str, float]:
         """Seconds of the processor that each process has used so far, its children's included."""
-        used = {}
-        for name, told in self.folder.read()["processes"].items():
-            process = psutil.Process(told["pid"])
-            family = [process, *process.children(recursive=True)]
-            used[name] = sum(sum(each.cpu_times()[:2]) for each in family)
-        return used
+        told = self.folder.read()["processes"]
+        return {name: _family_s(psutil.Process(each["pid"])) for name, each in told.items()}
+
+
+def _family_s(root: psutil.Process) -> float:
+    """What a process and its children have used, those that have ended included."""
+    times = root.cpu_times()
+    used = times.user + times.system + times.children_user + times.children_system
+    for child in root.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):  # Postgres ends a worker now and then
+            used += sum(child.cpu_times()[:2])
+    return float(used)
 
 
 @asynccontextmanager

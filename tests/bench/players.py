@@ -89,10 +89,28 @@ class Player:
     async def play_until(self, until: float) -> None:
         """Plays hand after hand until the time (`time.perf_counter`)."""
         while time.perf_counter() < until:
-            await self.say(commands.place_bet(1, "player", _STAKE, done=True))
-            while not await self._may_bet(await self.update()):
-                pass
-            self.hands += 1
+            await self.play_one()
+
+    async def play_at(
+        self, began: float, first: float, every: float, seconds: float
+    ) -> list[float]:
+        """Hands at fixed times (the next at once where one took too long); how long each took."""
+        waits: list[float] = []
+        while (due := first + len(waits) * every) < seconds:
+            await asyncio.sleep(began + due - time.perf_counter())
+            if time.perf_counter() > began + seconds:
+                break
+            started = time.perf_counter()
+            await self.play_one()
+            waits.append(time.perf_counter() - started)
+        return waits
+
+    async def play_one(self) -> None:
+        """One hand, from the bet until the next one can be bet on."""
+        await self.say(commands.place_bet(1, "player", _STAKE, done=True))
+        while not await self._may_bet(await self.update()):
+            pass
+        self.hands += 1
 
     async def bet_until(self, until: float) -> int:
         """Bets on the same hand again and again; how often it was acknowledged."""

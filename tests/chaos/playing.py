@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,17 +23,12 @@ class Playing:
 
     house: House
     hands: int = 0
-    last_hand_s: float = field(default_factory=time.monotonic)
-    longest_gap_s: float = 0.0
     stop: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[Summary] | None = None
 
     def see(self, progress: Progress) -> None:
         """Takes the run's newest word."""
-        if progress.hands > self.hands:
-            now_s = time.monotonic()
-            self.longest_gap_s = max(self.longest_gap_s, now_s - self.last_hand_s)
-            self.hands, self.last_hand_s = progress.hands, now_s
+        self.hands = max(self.hands, progress.hands)
 
     async def more_hands(self, count: int) -> None:
         """Waits until so many more hands are settled."""
