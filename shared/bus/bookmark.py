@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from shared.bus.tables import ConsumerTables
-from shared.log import Connection, LogDivergedError, RecordedEvent
+from shared.log import Connection, LogDivergedError, RecordedEvent, genesis
+
+
+class Link(NamedTuple):
+    """A block of the chain: where it begins, and the head after it; 0 and the genesis before the
+    first."""
+
+    first_position: int
+    head: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class Bookmark:
-    """The last event that was applied, and its hash; 0 and None before the first."""
+    """The last event that was applied, and its hash; 0 and None before the first.
+
+    `link` is the block that ends with it, where that is known: one that a message brought, and
+    whose head says that all before it is what the log has.
+    """
 
     position: int
     hash: bytes | None
+    link: Link | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +55,30 @@ class Bookmarks:
         """Moves the row from `held` to `last`; it stays locked until the transaction ends.
 
         That is the fence: False means that another replica has moved it meanwhile, or that the log
-        has no such event as `last`; then nothing may be applied.
+        has no such event as `last`, or no such block where a link is known; then nothing may be
+        applied.
         """
-        return bool(
-            await connection.fetchval(
-                self.tables.move_bookmark,
-                self.consumer,
-                self.partition,
-                held.position,
-                last.position,
-                last.hash,
-            )
+        row = (self.consumer, self.partition, held.position, last.position, last.hash)
+        link = last.link if isinstance(last, Bookmark) else None
+        if link is None:
+            return bool(await connection.fetchval(self.tables.move_bookmark, *row))
+        return bool(await connection.fetchval(self.tables.move_bookmark_by_block, *row, *link))
+
+    async def link(self, connection: Connection, held: Bookmark) -> Link | None:
+        """The block of the log that ends with `held`; None where `held` lies inside of one."""
+        if not held.position:
+            return Link(0, genesis(self.partition))
+        row = await connection.fetchrow(
+            """
+            SELECT first_position, count, head FROM log.blocks
+             WHERE partition = $1 AND first_position <= $2 ORDER BY first_position DESC LIMIT 1
+            """,
+            self.partition,
+            held.position,
         )
+        if row is None or row["first_position"] + row["count"] - 1 != held.position:
+            return None
+        return Link(row["first_position"], row["head"])
 
     async def hold(self, connection: Connection, held: Bookmark) -> bool:
         """Locks the row as it is; False when it stands elsewhere than `held`."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
 import asyncpg
@@ -22,7 +22,8 @@ from nats.errors import Error as NatsError
 
 from shared.bus import metrics
 from shared.bus.batch import LAST_HEADER, from_message
-from shared.bus.bookmark import Bookmark, Bookmarks
+from shared.bus.bookmark import Bookmark, Bookmarks, Link
+from shared.bus.chain import follows
 from shared.bus.parking import ParkingSpace, words_for
 from shared.bus.pull import Pull
 from shared.bus.tables import ConsumerTables
@@ -92,7 +93,7 @@ class _FenceLostError(Exception):
 
 
 class _BusContradictsError(Exception):
-    """The bus brought what the log does not have: a leftover of a log that lost a tail."""
+    """The bus brought what the log does not have: forged, or left over from a lost tail."""
 
 
 class Consumer:
@@ -211,6 +212,7 @@ class Consumer:
 
     async def _contradicted(self, connection: Connection) -> None:
         """Goes on from the log, which is right, as long as all that was applied is in it."""
+        metrics.CONSUMER_CONTRADICTIONS.labels(*self._labels).inc()
         head = await self._look(connection)
         self._log.error("bus_contradicts_log", position=self._held.position, head=head)
         await self._read_up_to(connection, head)
@@ -223,50 +225,63 @@ class Consumer:
         return head
 
     async def _apply_messages(self, connection: Connection, messages: Sequence[Msg]) -> None:
-        """Applies what is new in messages, in the order of positions, without leaving any out."""
-        ready = _Stretch(self._held)
+        """Applies what is new in messages, in the order of positions, without leaving any out.
+
+        Each has to follow from the one before, the first from the log; the last head is compared
+        with the log by `_move`. What lies between is then what the log has.
+        """
+        ready = await self._here(connection)
         for message in messages:
-            found = self._new_in(message, ready.last.position)
-            if found is None:
+            batch = self._new_in(message, ready.last.position)
+            if batch is None:
                 continue
-            first, stretch = found
-            if first != ready.last.position + 1:
+            link = ready.last.link
+            if link is None or batch.first_position != ready.last.position + 1:
                 await self._apply(connection, ready)
-                await self._read_up_to(connection, stretch.last.position)
-                ready = _Stretch(self._held)
+                await self._read_up_to(connection, batch.events[-1].position)
+                ready = await self._here(connection)
                 continue
-            ready.events += stretch.events
-            ready.last = stretch.last
+            if not follows(batch, link.head):
+                await self._apply(connection, ready)
+                raise _BusContradictsError
+            # Most events of a table are nothing to the wallet: they are not even taken apart.
+            ready.events += [from_message(event) for event in batch.events if self._is_due(event)]
+            last = batch.events[-1]
+            ready.last = Bookmark(last.position, last.hash, Link(batch.first_position, batch.head))
             if len(ready.events) >= MAX_BATCH_EVENTS:
                 await self._apply(connection, ready)
-                ready = _Stretch(self._held)
+                ready = await self._here(connection)
         await self._apply(connection, ready)
+
+    async def _here(self, connection: Connection) -> _Stretch:
+        """Nothing yet, from the own position on, with the chain's head there."""
+        if self._held.link is None:
+            link = await self._bookmarks.link(connection, self._held)
+            self._held = replace(self._held, link=link)
+        return _Stretch(self._held)
 
     def _is_due(self, event: RecordedEvent | event_pb2.RecordedEvent) -> bool:
         """Whether an event is to be applied, or parked behind one that could not be."""
         return self._consuming.wants(event.type) or event.stream in self._parked
 
-    def _new_in(self, message: Msg, last: int) -> tuple[int, _Stretch] | None:
-        """What a message brings behind position `last`, and where that begins."""
+    def _new_in(self, message: Msg, last: int) -> event_pb2.Batch | None:
+        """What a message brings, if any of it lies behind position `last`."""
         # Most repetitions are known by the header alone.
         stated = (message.headers or {}).get(LAST_HEADER, "")
         if stated.isdecimal() and int(stated) <= last:
             return None
         try:
             batch = event_pb2.Batch.FromString(message.data)
-            fresh = [event for event in batch.events if event.position > last]
-            # Most events of a table are nothing to the wallet: they are not even taken apart.
-            due = [from_message(event) for event in fresh if self._is_due(event)]
-        except (DecodeError, ValueError):
+        except DecodeError:
             # The log has what this was meant to be; the next look fetches it.
             self._log.error("message_unreadable", subject=message.subject)
             return None
         if batch.partition != self._partition:
             self._log.error("message_of_other_partition", subject=message.subject)
             return None
-        if not fresh:
+        if not batch.events or batch.events[-1].position <= last:
             return None
-        return fresh[0].position, _Stretch(Bookmark(fresh[-1].position, fresh[-1].hash), due)
+        return batch
 
     async def _acknowledge(self, messages: Sequence[Msg]) -> None:
         """Tells JetStream that messages are done with. If that gets lost they come again."""

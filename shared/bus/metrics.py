@@ -59,6 +59,11 @@ CONSUMER_FAILURES = Counter(
     "Times that a consumer had to begin again",
     ["consumer", "partition"],
 )
+CONSUMER_CONTRADICTIONS = Counter(
+    "croupier_consumer_bus_contradictions_total",
+    "Times that the bus brought what the log does not have, and the log was read instead",
+    ["consumer", "partition"],
+)
 CONSUMER_DIVERGED = Gauge(
     "croupier_consumer_diverged",
     "1 where the log contradicts what was applied",

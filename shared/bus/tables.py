@@ -28,6 +28,15 @@ _MOVE_BOOKMARK = """
                     WHERE e.partition = $2 AND e.position = $4 AND e.hash = $5)
     RETURNING true
 """
+# The same for what a message brought: a head that the log has stands for all that led to it.
+_MOVE_BOOKMARK_BY_BLOCK = """
+    UPDATE SCHEMA.consumer_positions
+       SET position = $4, hash = $5, moved_at = clock_timestamp()
+     WHERE consumer = $1 AND partition = $2 AND position = $3
+       AND EXISTS (SELECT FROM log.blocks AS b
+                    WHERE b.partition = $2 AND b.first_position = $6 AND b.head = $7)
+    RETURNING true
+"""
 _PARKED_STREAMS = """
     SELECT stream, bool_or(retry_requested) AS retry_requested FROM SCHEMA.parked_events
      WHERE consumer = $1 AND partition = $2 GROUP BY stream ORDER BY min(position)
@@ -78,6 +87,7 @@ class ConsumerTables:
         self.read_bookmark = inside(_READ_BOOKMARK)
         self.lock_bookmark = inside(_LOCK_BOOKMARK)
         self.move_bookmark = inside(_MOVE_BOOKMARK)
+        self.move_bookmark_by_block = inside(_MOVE_BOOKMARK_BY_BLOCK)
         self.parked_streams = inside(_PARKED_STREAMS)
         self.park = inside(_PARK)
         self.parked_of_stream = inside(_PARKED_OF_STREAM)

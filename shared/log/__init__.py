@@ -3,7 +3,7 @@
 from shared.ids import event_id
 from shared.log.chain import ChainFault, ChainReport, FaultKind, verify_chain
 from shared.log.faults import is_infrastructure
-from shared.log.hashing import block_head, event_hash, genesis
+from shared.log.hashing import block_head, envelope_hash, event_hash, genesis
 from shared.log.memory import MemoryLog
 from shared.log.patience import on_connection
 from shared.log.postgres import OnCommitted, PostgresLog, open_pool
@@ -58,6 +58,7 @@ __all__ = [
     "append_on",
     "block_head",
     "category_of",
+    "envelope_hash",
     "event_hash",
     "event_id",
     "genesis",

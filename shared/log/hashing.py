@@ -15,16 +15,44 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 def event_hash(stream: str, version: int, event: NewEvent | RecordedEvent) -> bytes:
     """SHA-256 over domain, length-prefixed envelope and SHA-256 of the payload; 32 bytes."""
+    return envelope_hash(
+        stream,
+        version,
+        event.type,
+        event.schema_version,
+        event.hand_id or "",
+        _bytes_of(event.causation_id),
+        _bytes_of(event.correlation_id),
+        event.actor,
+        event.payload,
+    )
+
+
+def envelope_hash(
+    stream: str,
+    version: int,
+    type_name: str,
+    schema_version: int,
+    hand_id: str,
+    causation_id: bytes,
+    correlation_id: bytes,
+    actor: str,
+    payload: bytes,
+) -> bytes:
+    """The same of an event in parts: ids as 16 bytes, what it does not have empty.
+
+    `OverflowError` for numbers that no event has.
+    """
     fields = (
         stream.encode(),
         version.to_bytes(8),
-        event.type.encode(),
-        event.schema_version.to_bytes(4),
-        (event.hand_id or "").encode(),
-        _bytes_of(event.causation_id),
-        _bytes_of(event.correlation_id),
-        event.actor.encode(),
-        sha256(event.payload).digest(),
+        type_name.encode(),
+        schema_version.to_bytes(4),
+        hand_id.encode(),
+        causation_id,
+        correlation_id,
+        actor.encode(),
+        sha256(payload).digest(),
     )
     envelope = b"".join([b"%b%b" % (len(field).to_bytes(4), field) for field in fields])
     return sha256(_EVENT_DOMAIN + envelope).digest()

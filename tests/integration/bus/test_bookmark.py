@@ -7,9 +7,9 @@ import asyncio
 import asyncpg
 import pytest
 
-from shared.bus.bookmark import Bookmark, Bookmarks
+from shared.bus.bookmark import Bookmark, Bookmarks, Link
 from shared.bus.tables import ConsumerTables
-from shared.log import LogDivergedError
+from shared.log import LogDivergedError, genesis
 from tests.integration.bus import probe
 from tests.integration.bus.conftest import House
 
@@ -45,6 +45,32 @@ async def test_it_moves_only_to_events_that_the_log_has(house: House) -> None:
         assert await BOOKMARKS.hold(connection, BEGINNING) is True
     assert await BOOKMARKS.move(connection, BEGINNING, event) is True
     await connection.close()
+
+
+async def test_a_head_that_the_log_has_not_moves_nothing(house: House) -> None:
+    await house.write("a", 1, 2)
+    await house.write("a", 3)
+    events = await house.log.read_stream("table/a")
+    first, second = await house.log.read_blocks("table.0", 0)
+    connection = await asyncpg.connect(house.database.dsn(probe.ROLE))
+    await BOOKMARKS.read(connection)
+    for link in (Link(1, second.head), Link(3, first.head), Link(2, first.head)):
+        forged = Bookmark(2, events[1].hash, link)
+        assert await BOOKMARKS.move(connection, BEGINNING, forged) is False
+    true = Bookmark(2, events[1].hash, Link(1, first.head))
+    assert await BOOKMARKS.move(connection, BEGINNING, true) is True
+    await connection.close()
+
+
+async def test_a_link_is_the_block_that_ends_there(house: House) -> None:
+    await house.write("a", 1, 2)
+    await house.write("b", 3)
+    blocks = await house.log.read_blocks("table.0", 0)
+    assert await BOOKMARKS.link(house.root, BEGINNING) == Link(0, genesis("table.0"))
+    assert await BOOKMARKS.link(house.root, Bookmark(1, None)) is None, "it ends with the second"
+    assert await BOOKMARKS.link(house.root, Bookmark(2, None)) == Link(1, blocks[0].head)
+    assert await BOOKMARKS.link(house.root, Bookmark(3, None)) == Link(3, blocks[1].head)
+    assert await BOOKMARKS.link(house.root, Bookmark(4, None)) is None, "the log has no such event"
 
 
 async def test_a_look_compares_what_was_applied_with_the_log(house: House) -> None:
