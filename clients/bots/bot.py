@@ -88,6 +88,9 @@ class Bot:
     def _bets(self, sight: Sight) -> Command | None:
         if not sight.options("done_betting") or not sight.options("place_bet"):
             return None
+        guest = _without_a_box(sight)
+        if guest is not None:
+            return guest
         if not self._may_bet(sight.table):
             return None
         bet = self._strategy.bet(sight)
@@ -111,6 +114,17 @@ class Bot:
         for event in update.events:
             if event.HasField("chips_denied") and event.chips_denied.player == player:
                 await self._top_up(player)
+
+
+def _without_a_box(sight: Sight) -> Command | None:
+    """Where every box has an owner, a bot lets those in who have no bet yet (TAB-02)."""
+    if len({box.box for box in sight.table.boxes}) < sight.table.table.seats:
+        return None
+    bettors = {bet.player for box in sight.table.boxes for bet in box.bets}
+    for option in sight.options("admit_bettor"):
+        if option.word not in bettors:
+            return commands.admit_bettor(option.box, option.word)
+    return None
 
 
 async def _change(seat: Seat, stopping: asyncio.Task[bool]) -> None:

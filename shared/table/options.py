@@ -11,7 +11,7 @@ from shared.games.play import Decisions
 from shared.table.apply_hand import EXPOSED
 from shared.table.checks_hand import CHOICES
 from shared.table.codec import timestamp
-from shared.table.setup import entry_price
+from shared.table.setup import entry_price, has_room
 from shared.table.state import ENTRY, Betting, Deciding, Hand, Seat, Status, TableState, free_chips
 
 MOST_CHIPS = 2**53
@@ -67,8 +67,23 @@ def _between_hands(state: TableState, betting: Betting, seat: Seat) -> Iterator[
             yield option
     for box in sorted({box for box, player, _, _ in betting.bets if player == seat.player}):
         yield table_pb2.Option(command="take_back_bets", box=box, deadline=deadline)
+    for box, bettor in _guests(state, betting, seat.player):
+        yield table_pb2.Option(command="admit_bettor", box=box, word=bettor, deadline=deadline)
     if not seat.done:
         yield table_pb2.Option(command="done_betting", deadline=deadline)
+
+
+def _guests(state: TableState, betting: Betting, owner: str) -> Iterator[tuple[int, str]]:
+    """Whom the player may let bet on which of his boxes, and has not yet (TAB-02)."""
+    for box in sorted(box for box, player in betting.owners.items() if player == owner):
+        for guest in state.seats.values():
+            if (
+                guest.player != owner
+                and not (guest.leaving or guest.sitting_out)
+                and (box, guest.player) not in betting.admitted
+                and has_room(state, betting, box, guest.player)
+            ):
+                yield box, guest.player
 
 
 def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterator[table_pb2.Option]:

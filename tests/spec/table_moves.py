@@ -25,6 +25,7 @@ PROMISED = (
     "buy_chips",
     "cash_out",
     "take_back_bets",
+    "admit_bettor",
     "cut_shoe",
     "decide",
 )
@@ -142,7 +143,7 @@ _ACCEPT: dict[str, Callable[[RandomStory, str, Option], e.Input]] = {
     "take_back_bets": lambda story, player, option: e.BetsTakenBack(player, option.box, story.now),
     "done_betting": lambda story, player, option: e.BetsDone(player, story.now),
     "admit_bettor": lambda story, player, option: e.BettorAdmitted(
-        player, option.box, story.random.choice(PLAYERS), story.now
+        player, option.box, option.word, story.now
     ),
     "cut_shoe": lambda story, player, option: e.CutChosen(
         player, story.random.choice((0, option.minimum, option.maximum)), story.now

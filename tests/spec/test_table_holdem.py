@@ -110,8 +110,8 @@ def test_TAB_06_a_holdem_box_whose_clock_runs_out_folds() -> None:
 def test_TAB_02_a_holdem_box_has_one_bettor() -> None:
     story = Story("casino_holdem", chips=("ann", "bob"))
     story.bet("ann", 1, "ante", 100)
-    story.do(e.BettorAdmitted("ann", 1, "bob", story.now))
-    assert refused(story, e.BetPlaced("bob", 1, "ante", 100, at=story.now)) == "TOO_MANY_BETTORS"
+    assert refused(story, e.BettorAdmitted("ann", 1, "bob", story.now)) == "TOO_MANY_BETTORS"
+    assert refused(story, e.BetPlaced("bob", 1, "ante", 100, at=story.now)) == "CONSENT_NEEDED"
 
 
 # ---- TAB-08, hold'em's column

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shared.table import events as e
 from shared.table.state import free_chips
+from shared.table.view import player_view
 from tests.unit.table.story import Story
 from tests.unit.table.test_table import BANKER, refused
 
@@ -20,6 +21,49 @@ def test_TAB_02_a_box_is_shared_by_its_owners_consent_only() -> None:
     story.expire_cut()
     (box,) = story.last(e.HandOpened).boxes
     assert (box.owner, [bet.player for bet in box.bets]) == ("ann", ["ann", "bob"])
+
+
+def admitting(story: Story, player: str) -> list[tuple[int, str]]:
+    """Whom a player may let bet on which box."""
+    return [
+        (option.box, option.word)
+        for option in player_view(story.state, player).options
+        if option.command == "admit_bettor"
+    ]
+
+
+def test_TAB_02_an_owner_is_offered_to_let_others_bet_on_his_box() -> None:
+    story = Story(chips=("ann", "bob", "cid", "dee"))
+    assert admitting(story, "ann") == []
+    story.bet("ann", 1, "player", 1_000)
+    story.do(e.SitOutChanged("cid", True, story.now))
+    assert admitting(story, "ann") == [(1, "bob"), (1, "dee")]
+    assert admitting(story, "bob") == []
+    story.do(e.BettorAdmitted("ann", 1, "bob", story.now))
+    assert admitting(story, "ann") == [(1, "dee")]
+    story.bet("bob", 2, "player", 1_000)
+    assert admitting(story, "bob") == [(2, "ann"), (2, "dee")]
+    story.done("ann")  # no more bets from him; others may still want to bet on his box
+    assert admitting(story, "ann") == [(1, "dee")]
+
+
+def test_TAB_02_no_more_than_three_bet_on_a_box() -> None:
+    story = Story(chips=("ann", "bob", "cid", "dee"))
+    story.bet("ann", 1, "player", 1_000)
+    for guest in ("bob", "cid"):
+        story.do(e.BettorAdmitted("ann", 1, guest, story.now))
+        story.bet(guest, 1, "player", 1_000)
+    assert admitting(story, "ann") == []
+    assert refused(story, e.BettorAdmitted("ann", 1, "dee", story.now)) == "TOO_MANY_BETTORS"
+    story.do(e.BetsTakenBack("cid", 1, story.now))
+    assert admitting(story, "ann") == [(1, "dee")]
+
+
+def test_TAB_02_at_draw_poker_nobody_is_let_in() -> None:
+    story = Story("draw_poker", chips=("ann", "bob"), ante=100, seats=5)
+    story.bet("ann", 1, "entry", 100)
+    assert admitting(story, "ann") == []
+    assert refused(story, e.BettorAdmitted("ann", 1, "bob", story.now)) == "TOO_MANY_BETTORS"
 
 
 def test_TAB_02_the_owner_is_owner_for_one_hand() -> None:

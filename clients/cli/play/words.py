@@ -9,6 +9,7 @@ from croupier.table.v1.table_pb2 import Command, Option
 from clients.api import commands
 from clients.api.sight import Sight
 from clients.cli.amounts import AmountError, parse_minor, write_minor
+from clients.cli.names import Names
 from clients.cli.picture import card_name
 
 
@@ -64,8 +65,10 @@ def possible(sight: Sight) -> list[tuple[str, str]]:
         lines.append(("cut [CARDS]", bounds))
     for verb, shown, meaning in _SHOWN:
         command, _ = _VERBS[verb]
-        if sight.options(command):
-            lines.append((shown, meaning))
+        offered = sight.options(command)
+        if offered:
+            whom = f": {_players(offered, sight)}" if verb in _ABOUT_SOMEBODY else ""
+            lines.append((shown, meaning + whom))
     return lines
 
 
@@ -232,16 +235,30 @@ def _in(words: Sequence[str], sight: Sight) -> Command:
 
 
 def _admit(words: Sequence[str], sight: Sight) -> Command:
-    option = sight.options("admit_bettor")[0]
-    return commands.admit_bettor(option.box, words[0] if words else option.word)
+    box = _number(words[1]) if len(words) > 1 else 0
+    offered = [one for one in sight.options("admit_bettor") if box in (0, one.box)]
+    if not offered:
+        raise NotNowError(f"nobody can be let in on box {box} now")
+    guest = _somebody(words, offered, sight)
+    return commands.admit_bettor(guest.box, guest.word)
 
 
 def _object(words: Sequence[str], sight: Sight) -> Command:
-    asking = [option.word for option in sight.options("object_to_join")]
-    named = [player for player in asking if words and player.startswith(words[0])]
-    if len(asking) > 1 and len(named) != 1:
-        raise NotUnderstoodError(f"to whom? {', '.join(asking)}")
-    return commands.object_to_join((named or asking)[0])
+    return commands.object_to_join(_somebody(words, sight.options("object_to_join"), sight).word)
+
+
+def _somebody(words: Sequence[str], offered: Sequence[Option], sight: Sight) -> Option:
+    """The option of the player whom the first word names, by the start of his id; without a word
+    that of the only one there is."""
+    named = [one for one in offered if not words or one.word.lower().startswith(words[0])]
+    if len({one.word for one in named}) != 1:
+        raise NotUnderstoodError(f"whom? {_players(offered, sight)}")
+    return named[0]
+
+
+def _players(offered: Sequence[Option], sight: Sight) -> str:
+    names = Names(sight.player)
+    return ", ".join(dict.fromkeys(names.of(option.word) for option in offered))
 
 
 _Make = Callable[[Sequence[str], Sight], Command]
@@ -265,10 +282,11 @@ _SHOWN = (
     ("back", "back [BOX]", "take your bets back"),
     ("buy", "buy AMOUNT", "chips from your account"),
     ("cash", "cash [AMOUNT]", "chips back to it"),
-    ("admit", "admit [PLAYER]", "let another bet on your box"),
-    ("object", "object [PLAYER]", "to somebody who wants to join"),
+    ("admit", "admit PLAYER [BOX]", "lets another bet on your box"),
+    ("object", "object PLAYER", "to one who wants to join"),
     ("leave", "leave", "after this hand, chips and all"),
 )
+_ABOUT_SOMEBODY = frozenset({"admit", "object"})
 
 
 def _complete(word: str, known: Collection[str]) -> str | None:

@@ -5,14 +5,28 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from random import Random
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from croupier.audit.v1.audit_pb2 import Finding
-from croupier.table.v1.table_pb2 import TableSummary, TableView
+from croupier.table.v1 import events_pb2
+from croupier.table.v1.table_pb2 import (
+    AdmitBettor,
+    Option,
+    PlayerView,
+    SeatView,
+    TableSummary,
+    TableView,
+)
 from croupier.type.v1.money_pb2 import Money
 
-from clients.api import RefusedError
+from clients.api import RefusedError, TableClient
+from clients.api.seat import Seat
+from clients.api.sight import Sight
 from clients.bots import run as runs
+from clients.bots.bot import Bot
 from clients.bots.progress import Ledger, Progress, Summary, Verified
 from clients.bots.quota import Quota
 from clients.bots.roster import Roster, roster_of
@@ -90,6 +104,33 @@ async def test_a_bot_without_money_is_given_some_and_plays_on() -> None:
 
         summary = await play_hands(found, ["baccarat-1"], 5, on_update, seats=2, seed=1)
     assert summary.hands == 5
+
+
+@pytest.mark.parametrize(("seats", "lets_in"), [(1, True), (2, False)])
+def test_a_bot_lets_others_bet_on_its_box_where_none_is_free(seats: int, lets_in: bool) -> None:
+    bet = events_pb2.BetLine(player="p_bot", wager="ante", stake=100)
+    table = TableView(
+        table=TableSummary(game="oasis_poker", currency="CHF", seats=seats),
+        seats=[SeatView(player="p_bot"), SeatView(player="p_ann")],
+        boxes=[events_pb2.BoxBets(box=1, owner="p_bot", bets=[bet])],
+    )
+    chips = Money(currency="CHF", minor_units=10_000)
+    options = [
+        Option(command="place_bet", word="ante", minimum=100, maximum=1_000),
+        Option(command="admit_bettor", box=1, word="p_ann"),
+        Option(command="done_betting"),
+    ]
+    you = PlayerView(player="p_bot", options=options, chips=chips, free_chips=chips)
+    seat = cast(Seat, SimpleNamespace(seated=True, sight=lambda: Sight("p_bot", table, you)))
+    dice = Random(1)
+    strategy = STRATEGIES["oasis_poker"](dice)
+    bot = Bot(cast(TableClient, None), strategy, dice, 10_000, lambda _: True, cast(Any, None))
+    command = bot.next_command(seat, stopping=False)
+    assert command is not None
+    if lets_in:
+        assert command.admit_bettor == AdmitBettor(box=1, bettor="p_ann")
+    else:
+        assert command.HasField("done_betting")
 
 
 async def test_a_table_that_is_there_is_kept() -> None:

@@ -173,9 +173,32 @@ def test_buying_and_objecting_need_to_know_how_much_and_whom() -> None:
     two = sight(
         Option(command="object_to_join", word="p_x"), Option(command="object_to_join", word="p_y")
     )
-    with pytest.raises(NotUnderstoodError, match="to whom"):
+    with pytest.raises(NotUnderstoodError, match=r"whom\? p_x, p_y"):
         command_of("object", two)
+    with pytest.raises(NotUnderstoodError, match=r"whom\? p_x, p_y"):
+        command_of("object p_z", two)
     assert command_of("object p_y", two).object_to_join.player == "p_y"
+
+
+def test_another_is_let_in_on_ones_box_by_name() -> None:
+    guests = sight(
+        *(
+            Option(command="admit_bettor", box=box, word=player)
+            for box in (2, 3)
+            for player in ("p_Bob123456789", "p_cid")
+        )
+    )
+    admitted = command_of("admit p_bo", guests).admit_bettor
+    assert (admitted.box, admitted.bettor) == (2, "p_Bob123456789")
+    assert command_of("admit p_cid 3", guests).admit_bettor.box == 3
+    with pytest.raises(NotUnderstoodError, match=r"whom\? p_Bob123, p_cid"):
+        command_of("admit", guests)
+    with pytest.raises(NotNowError, match="on box 4"):
+        command_of("admit p_cid 4", guests)
+    assert (
+        "admit PLAYER [BOX]",
+        "lets another bet on your box: p_Bob123, p_cid",
+    ) in possible(guests)
 
 
 def test_what_may_be_typed_is_listed_with_its_bounds() -> None:

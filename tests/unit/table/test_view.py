@@ -88,6 +88,7 @@ def test_chips_bets_and_the_clock_of_an_open_window() -> None:
     assert commands(view.options) == [
         "buy_chips",
         "take_back_bets",
+        "admit_bettor",
         "done_betting",
         "leave",
         "sit_out",
@@ -107,7 +108,7 @@ def test_who_sits_out_or_leaves_is_offered_no_bets() -> None:
     story.bet("bob", 1, "tie", 5)
     story.do(e.LeaveRequested("bob", story.now))
     offered = commands(player_view(story.state, "bob").options)
-    assert offered == ["cash_out", "take_back_bets", "done_betting", "sit_out"]
+    assert offered == ["cash_out", "take_back_bets", "admit_bettor", "done_betting", "sit_out"]
 
 
 def test_pending_chips_are_shown_and_none_more_offered() -> None:
