@@ -24,6 +24,7 @@ from shared.games.play import (
     Slot,
     Step,
 )
+from shared.quick import quick
 
 NAME = "baccarat"
 VERSION = 1
@@ -32,6 +33,7 @@ WAGERS: tuple[str, ...] = ("player", "banker", "tie")
 TIE_ODDS = Fraction(8)  # BAC-09
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Amounts in minor units; `commission_percent` of a banker win is owed (BAC-09, BAC-10)."""
@@ -44,6 +46,7 @@ class Settings:
     commission_unit: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Hand:
     """A coup: all its cards lie face up."""

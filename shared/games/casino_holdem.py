@@ -30,6 +30,7 @@ from shared.games.play import (
     known,
 )
 from shared.games.poker import HAND_NAMES, PAIR_OF_FOURS, Strength, hand_name, strength
+from shared.quick import quick
 
 NAME = "casino_holdem"
 VERSION = 1
@@ -56,6 +57,7 @@ _FOLD = "fold"
 _MOST_BOXES = 22  # 2 cards a box and to the dealer, 5 on the board, of 52
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Amounts in minor units."""
@@ -65,6 +67,7 @@ class Settings:
     ante_table: Odds
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Hand:
     """A hand; `antes`, `boxes` and `words` are in step with the boxes of the set-up, a word being

@@ -13,11 +13,13 @@ from typing import TypeVar
 
 from shared.errors import RuleError
 from shared.games.play import Decision, Option
+from shared.quick import quick
 
 NOBODY = -1
 NOT_ACTED = -1
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Round:
     """By seat: `chips` and `live` (still in) as the round goes on, `bets` of this round, and how

@@ -37,6 +37,7 @@ from shared.games.play import (
     known,
 )
 from shared.games.poker import strength
+from shared.quick import quick
 
 NAME = "draw_poker"
 VERSION = 1
@@ -60,6 +61,7 @@ BETTING_1, EXCHANGE, DRAWING, BETTING_2 = "betting1", "exchange", "drawing", "be
 SHOWDOWN, OVER = "showdown", "over"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Seats:
     """What does not change during a hand: `boxes`, `players`, `stacks` before the entries by seat;
@@ -74,6 +76,7 @@ class Seats:
     carried_pot: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Hand:
     """A hand in `phase`; `round` also holds, between rounds, who is still in and his chips.

@@ -9,7 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from shared.quick import quick
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Pot:
     """Chips in minor units and the seats that may win them."""
@@ -18,6 +21,7 @@ class Pot:
     seats: tuple[int, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Payout:
     """How a hand's pots went: `won` by seat, an unmatched excess included; `carried` to the next
@@ -29,6 +33,7 @@ class Payout:
     winners: tuple[int, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Rake:
     """The house's part: a percentage of each pot in whole minor units, at most `cap` (DRW-01)."""

@@ -38,6 +38,7 @@ from shared.games.play import (
     known,
 )
 from shared.games.poker import ACE_KING, hand_name, strength
+from shared.quick import quick
 
 NAME = "oasis_poker"
 VERSION = 1
@@ -60,6 +61,7 @@ LOOK = "look"
 _BET, _FOLD, _EXCHANGE = "bet", "fold", "exchange"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Hand:
     """A hand in `phase`. `chips`: those that can still be staked, of the players who can run out of

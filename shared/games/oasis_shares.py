@@ -11,10 +11,12 @@ from shared.games.oasis_settings import Settings
 from shared.games.payouts import share_cap, win
 from shared.games.play import Box, Cell, Line, known
 from shared.games.poker import ACE_KING, Strength, hand_name, strength
+from shared.quick import quick
 
 _BET = "bet"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Share:
     """A bettor's part of a box: his first stakes, what he paid for an exchange, his insurance, and
@@ -33,6 +35,7 @@ class Share:
         return 2 * self.ante
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Playing:
     """A box in a hand; the share at `owner_at` is its owner's. `word`: what was decided last, empty

@@ -14,6 +14,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from shared.cards import Card
+from shared.quick import quick
 
 
 class Face(Enum):
@@ -24,6 +25,7 @@ class Face(Enum):
     OWNER = "owner"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Slot:
     """Where a card goes: `hand` is `box<n>`, `dealer`, `board`, `player`, `banker` or `burn`."""
@@ -32,6 +34,7 @@ class Slot:
     face: Face
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One dealt card: its position in the shoe (or script deck) and its value once it was shown."""
@@ -45,6 +48,7 @@ def known(cells: Iterable[Cell]) -> tuple[Card, ...]:
     return tuple([cell.card for cell in cells if cell.card is not None])
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Deal:
     """Cards are due now, one a slot, in this order, each from the next position of the shoe."""
@@ -52,6 +56,7 @@ class Deal:
     slots: tuple[Slot, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One dealt card to be shown: which hand it lies in, its position, and to whom."""
@@ -61,6 +66,7 @@ class Turn:
     face: Face
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Show:
     """Cards already dealt are now shown: `UP` to all, `OWNER` to the owner of the box."""
@@ -68,6 +74,7 @@ class Show:
     turns: tuple[Turn, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Option:
     """One thing a box may do now, with its price and bounds in minor units (0 where it has none).
@@ -85,6 +92,7 @@ class Option:
     insurance_max: tuple[tuple[str, int], ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Due:
     """A box whose decision is due, who decides, and what may be decided."""
@@ -94,6 +102,7 @@ class Due:
     options: tuple[Option, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Decisions:
     """The hand waits for decisions. `together`: one common clock (BTL-05, CHE-02), else one at a
@@ -110,6 +119,7 @@ class Decisions:
     together: bool
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Line:
     """What became of one wager of one bettor on one box, in minor units.
@@ -124,6 +134,7 @@ class Line:
     returned: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Done:
     """The result of a hand: lines in box order, bettors in the order they bet, wagers by name."""
@@ -149,6 +160,7 @@ TIMEOUT = "timeout"
 is never an option, and whoever takes decisions from players refuses it."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What a box does: the word, an amount (draw: the total of this round), the cards named, the
@@ -165,6 +177,7 @@ class Decision:
     insurance: tuple[tuple[str, int], ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Box:
     """A box as betting closes: bets in the order they were made, each (bettor, wager, stake in
@@ -176,6 +189,7 @@ class Box:
     blind: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Setup:
     """All that a hand starts from: boxes in ascending order. `stacks`: chips of each player before
@@ -192,6 +206,7 @@ class Setup:
     entry: str = "ante"
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoeRules:
     """How a game treats its shoe; the table reads it between hands.

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 from shared.cards import Card
 from shared.games.play import Face
+from shared.quick import quick
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BetLine:
     player: str = ""
@@ -15,6 +17,7 @@ class BetLine:
     stake: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BoxBets:
     box: int = 0
@@ -23,18 +26,21 @@ class BoxBets:
     blind: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Stack:
     player: str = ""
     chips: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Entry:
     box: int = 0
     amount: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class HandOpened:
     """All that is needed to rebuild the hand from here on."""
@@ -55,6 +61,7 @@ class HandOpened:
     entry: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CardsDue:
     """What the table waits for in shuffle's answer: committed before the cards are asked for."""
@@ -63,6 +70,7 @@ class CardsDue:
     slots: tuple[CardSlot, ...] = ()
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CardSlot:
     position: int = 0
@@ -71,6 +79,7 @@ class CardSlot:
     viewer: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DealtCard:
     position: int = 0
@@ -80,6 +89,7 @@ class DealtCard:
     card: Card | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CardsDealt:
     request_id: str = ""
@@ -87,6 +97,7 @@ class CardsDealt:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DecisionsDue:
     phase: str = ""
@@ -96,12 +107,14 @@ class DecisionsDue:
     deadline: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class InsuranceStake:
     player: str = ""
     stake: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DecisionMade:
     player: str = ""
@@ -114,6 +127,7 @@ class DecisionMade:
     owner_away: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DecisionDefaulted:
     """A box was decided for by the clock (TAB-06)."""
@@ -122,6 +136,7 @@ class DecisionDefaulted:
     action: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SettledLine:
     box: int = 0
@@ -131,12 +146,14 @@ class SettledLine:
     returned: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CommissionBooked:
     player: str = ""
     amount: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class HandSettled:
     hand_id: str = ""
@@ -151,12 +168,14 @@ class HandSettled:
     rake: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class HandVoided:
     hand_id: str = ""
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class HandRedealt:
     """TAB-08: antes, entries and a carried pot stay, later stakes go back; the same players, a
@@ -166,6 +185,7 @@ class HandRedealt:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class IncidentReported:
     by: str = ""
@@ -176,12 +196,14 @@ class IncidentReported:
     by_pit: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class IncidentConfirmed:
     by: str = ""
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class IncidentResolved:
     """What an incident led to: `void`, `redeal`, `burn`, `go_on`, `choice`."""
@@ -190,6 +212,7 @@ class IncidentResolved:
     outcome: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class HandRuledVoid:
     """Management voids an unsettled hand (TAB-12)."""

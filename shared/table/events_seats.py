@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shared.quick import quick
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class Clocks:
     betting_ms: int = 0
@@ -17,6 +20,7 @@ class Clocks:
     grace_ms: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TableOpened:
     table_id: str = ""
@@ -32,6 +36,7 @@ class TableOpened:
     open_joining: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TableClaimed:
     node: str = ""
@@ -39,6 +44,7 @@ class TableClaimed:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class DeadlineMoved:
     """A running clock was moved on because a node or the log was away."""
@@ -48,11 +54,13 @@ class DeadlineMoved:
     clock: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlayResumed:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoesLost:
     """No card may be dealt from the shoes at hand any more: the log lost its tail, and what was
@@ -64,6 +72,7 @@ class ShoesLost:
     shoe_id: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TableClosing:
     by: str = ""
@@ -71,11 +80,13 @@ class TableClosing:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class TableClosed:
     pass
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ClockExpired:
     """The one event of time: the clock that the state was waiting on ran out. What follows
@@ -86,12 +97,14 @@ class ClockExpired:
     clock: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class JoinAsked:
     player: str = ""
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ConsentAsked:
     """TAB-10: those who are seated may object until then; silence is consent."""
@@ -100,6 +113,7 @@ class ConsentAsked:
     deadline: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class JoinObjected:
     by: str = ""
@@ -107,6 +121,7 @@ class JoinObjected:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class JoinFailed:
     """A join came to nothing: somebody objected, or the seats or the table are gone."""
@@ -115,17 +130,20 @@ class JoinFailed:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlayerJoined:
     player: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class LeaveRequested:
     player: str = ""
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PlayerLeft:
     """All chips of the player have been asked back from the table (CashOutRequested precedes
@@ -134,6 +152,7 @@ class PlayerLeft:
     player: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SitOutChanged:
     player: str = ""
@@ -141,6 +160,7 @@ class SitOutChanged:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ChipsRequested:
     """A buy-in the wallet is asked for. Its event id is the request id."""
@@ -150,6 +170,7 @@ class ChipsRequested:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ChipsArrived:
     player: str = ""
@@ -158,6 +179,7 @@ class ChipsArrived:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ChipsDenied:
     player: str = ""
@@ -167,6 +189,7 @@ class ChipsDenied:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CashOutAsked:
     """A player asked for chips back; CashOutRequested follows if there are any."""
@@ -176,6 +199,7 @@ class CashOutAsked:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CashOutRequested:
     """Chips have left the table for the player's account; the wallet pays them out."""
@@ -184,6 +208,7 @@ class CashOutRequested:
     amount: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CommissionTaken:
     """Owed commission was taken from the player's chips, rounded (BAC-11)."""
@@ -193,6 +218,7 @@ class CommissionTaken:
     taken: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PenaltyGiven:
     """DRW-15: `warning`, `fine` (FineTaken follows) or `removal` (between hands)."""
@@ -205,6 +231,7 @@ class PenaltyGiven:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class FineTaken:
     """Chips go from the player to the house."""

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shared.quick import quick
 
+
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoeRequested:
     """The shoe to deal from where the table has none, else the one that follows on it."""
@@ -14,6 +17,7 @@ class ShoeRequested:
     publish_seed: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoeOffered:
     shoe_id: str = ""
@@ -21,6 +25,7 @@ class ShoeOffered:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SeedPledged:
     player: str = ""
@@ -29,6 +34,7 @@ class SeedPledged:
     shoe_id: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SeedRevealed:
     player: str = ""
@@ -36,6 +42,7 @@ class SeedRevealed:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CutOffered:
     """TAB-09: who may cut, from where to where, until when. Without a player the dealer cuts."""
@@ -47,6 +54,7 @@ class CutOffered:
     deadline: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CutChosen:
     player: str = ""
@@ -54,6 +62,7 @@ class CutChosen:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CutRecorded:
     """Shuffle has put the cut on record; from here on players may reveal the seeds they
@@ -64,6 +73,7 @@ class CutRecorded:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SeedsDue:
     """Until when pledged seeds may be revealed."""
@@ -71,11 +81,13 @@ class SeedsDue:
     deadline: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CutLeftToDealer:
     """The dealer cuts: shuffle takes the place from its DRBG."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoeReady:
     shoe_id: str = ""
@@ -87,6 +99,7 @@ class ShoeReady:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoeFinished:
     """No more cards will be asked of the shoe; shuffle is told to retire it. The next one takes its
@@ -96,12 +109,14 @@ class ShoeFinished:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class ShoePutAway:
     shoe_id: str = ""
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BettingOpened:
     hand_id: str = ""
@@ -113,6 +128,7 @@ class BettingOpened:
     carried_pot: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class WindowPassed:
     """DRW-10: an entry window passed in which nobody entered; the pot waits."""
@@ -120,12 +136,14 @@ class WindowPassed:
     windows: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PotShare:
     player: str = ""
     amount: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PotPaid:
     """A carried pot leaves the table without a hand: to the lone entrant, or back to those who
@@ -135,6 +153,7 @@ class PotPaid:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BetPlaced:
     """The stake is the whole of this wager: placed again while betting is open, it replaces
@@ -149,11 +168,13 @@ class BetPlaced:
     done: bool = False
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BettingClockStarted:
     deadline: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BetsTakenBack:
     player: str = ""
@@ -161,6 +182,7 @@ class BetsTakenBack:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BettorAdmitted:
     """A box owner lets a further bettor in (TAB-02)."""
@@ -171,6 +193,7 @@ class BettorAdmitted:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BetsDone:
     """This player has no more bets to make."""
@@ -179,6 +202,7 @@ class BetsDone:
     at: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BetsReturned:
     """Bets that do not stand as betting closes go back (too small, OAS-04)."""
@@ -188,6 +212,7 @@ class BetsReturned:
     why: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class BettingClosed:
     pass
