@@ -20,6 +20,8 @@ PATIENCE_S = 20.0
 _OPTIONS = (
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 5_000),
+    # Else it would send two pings on a quiet stream, and then no more.
+    ("grpc.http2.max_pings_without_data", 0),
     ("grpc.max_receive_message_length", 8 * 1024 * 1024),
     # A house that restarts should be found again within a second or two, not after minutes.
     ("grpc.initial_reconnect_backoff_ms", 100),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-import asyncpg
 import structlog
 from nats.aio.client import Client
 from nats.errors import Error as NatsError
@@ -14,7 +13,7 @@ from services.relay.reading import batches_after, read_position, save_position
 from shared.bus import metrics
 from shared.bus.publisher import NotStoredError, Publisher
 from shared.bus.stream import ensure_stream
-from shared.log import Connection, is_infrastructure
+from shared.log import Connection, connect, is_infrastructure, session_settings
 
 STANDBY_LOOK_S = 0.5
 SAVE_EVERY_S = 1.0
@@ -72,11 +71,10 @@ class PartitionRelay:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _with_connection(self) -> None:
-        connection = await asyncpg.connect(
+        connection = await connect(
             self._dsn,
-            timeout=CALL_TIMEOUT_S,
             command_timeout=CALL_TIMEOUT_S,
-            server_settings={"application_name": f"relay {self._partition}"},
+            server_settings=session_settings(f"relay {self._partition}"),
         )
         publisher = Publisher(self._client)
         try:

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
-import asyncpg
 import structlog
 from croupier.event.v1 import event_pb2
 from google.protobuf.message import DecodeError
@@ -32,9 +31,11 @@ from shared.log import (
     LogDivergedError,
     OnCommitted,
     RecordedEvent,
+    connect,
     is_infrastructure,
     read_partition_on,
     read_stream_on,
+    session_settings,
 )
 from shared.ops.tasks import end
 
@@ -143,11 +144,10 @@ class Consumer:
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
 
     async def _with_connection(self) -> None:
-        connection = await asyncpg.connect(
+        connection = await connect(
             self._dsn,
-            timeout=CALL_TIMEOUT_S,
             command_timeout=CALL_TIMEOUT_S,
-            server_settings={"application_name": f"consumer {self._consuming.name}"},
+            server_settings=session_settings(f"consumer {self._consuming.name}"),
         )
         try:
             await self._become_active(connection)

@@ -2,6 +2,7 @@
 
 from shared.ids import event_id
 from shared.log.chain import ChainFault, ChainReport, FaultKind, verify_chain
+from shared.log.connecting import connect, session_settings
 from shared.log.faults import is_infrastructure
 from shared.log.hashing import block_head, envelope_hash, event_hash, genesis
 from shared.log.memory import MemoryLog
@@ -58,6 +59,7 @@ __all__ = [
     "append_on",
     "block_head",
     "category_of",
+    "connect",
     "envelope_hash",
     "event_hash",
     "event_id",
@@ -70,6 +72,7 @@ __all__ = [
     "read_blocks_on",
     "read_partition_on",
     "read_stream_on",
+    "session_settings",
     "stream_versions",
     "verify_chain",
 ]

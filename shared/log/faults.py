@@ -9,8 +9,9 @@ from shared.log.types import LogOverloadedError, LogUnavailableError
 # By SQLSTATE class (PostgreSQL 18, appendix A): connection, authorization, rollback by deadlock or
 # serialisation, resources, object not in its state, operator intervention, system, internal.
 _CLASSES = frozenset({"08", "28", "40", "53", "55", "57", "58", "XX"})
-# A server that became a read-only standby under our feet.
-_STATES = frozenset({"25006"})
+# A server that became a read-only standby under our feet; a transaction that we left open so long
+# that the server has ended it.
+_STATES = frozenset({"25006", "25P03"})
 
 
 def is_infrastructure(error: BaseException) -> bool:
@@ -21,6 +22,8 @@ def is_infrastructure(error: BaseException) -> bool:
     if isinstance(error, asyncpg.PostgresError):
         state = error.sqlstate or ""
         return state[:2] in _CLASSES or state in _STATES
+    if isinstance(error, asyncpg.TargetServerAttributeNotMatched):
+        return True  # only a standby is there: until it is promoted
     if isinstance(error, asyncpg.InternalClientError):
         # What asyncpg says of an idle connection whose server said goodbye a moment ago. Its other
         # internal errors are about values that it cannot read.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
 import asyncpg
 
 from shared.log import metrics, statements
+from shared.log.connecting import connect, session_settings
 from shared.log.group import GroupCommit
 from shared.log.patience import (
     CALL_TIMEOUT_S,
@@ -41,9 +42,9 @@ async def open_pool(dsn: str, max_size: int = 4, application: str = "croupier") 
         dsn,
         min_size=1,
         max_size=max_size,
+        connect=cast("Any", connect),
         reset=_keep,
-        timeout=CALL_TIMEOUT_S,
-        server_settings={"application_name": application},
+        server_settings=session_settings(application),
     )
 
 

@@ -28,7 +28,7 @@ _OPTIONS = (
     # A peer that is gone without a word is noticed within half a minute.
     ("grpc.keepalive_time_ms", 20_000),
     ("grpc.keepalive_timeout_ms", 10_000),
-    ("grpc.http2.min_ping_interval_without_data_ms", 5_000),
+    ("grpc.http2.min_ping_interval_without_data_ms", 500),
     ("grpc.keepalive_permit_without_calls", 1),
 )
 

@@ -25,6 +25,8 @@ from shared.log import LogDivergedError, LogUnavailableError, is_infrastructure
         asyncpg.TooManyConnectionsError(),
         asyncpg.DiskFullError(),
         asyncpg.ReadOnlySQLTransactionError(),
+        asyncpg.IdleInTransactionSessionTimeoutError(),
+        asyncpg.TargetServerAttributeNotMatched("no primary"),
         asyncpg.InterfaceError("connection is closed"),
         asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is …"),
         LogUnavailableError("away"),

@@ -1,0 +1,87 @@
+"""Connections to the database that notice when the other end is gone without a word.
+
+A host that loses its power, or a link that drops everything, sends no farewell. Left to itself TCP
+finds out after a quarter of an hour where something is on its way, and after two hours where not;
+meanwhile a statement waits, and the server keeps the locks of one that is gone.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+from urllib.parse import urlsplit, urlunsplit
+
+import asyncpg
+
+# In quotes: the class takes parameters in its stubs only.
+RawConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+
+SILENCE_S = 3
+"""After so many seconds in which a probe, or anything else, is not answered, a connection is dead:
+as long as a table node's lease."""
+IDLE_IN_TRANSACTION_S = 10
+"""The server ends a transaction that its client, held up, leaves open for longer: it may hold heads
+that others wait for."""
+CONNECT_TIMEOUT_S = 3.0
+"""How long one server is tried before the next."""
+_PROBE_EVERY_S = 1
+_PROBES = 3
+
+
+def session_settings(application: str) -> dict[str, str]:
+    """What the server is told for a session. Its own end of the connection watches as well: the
+    advisory lock of a consumer whose host is gone would keep all others from its partition."""
+    return {
+        "application_name": application,
+        "tcp_keepalives_idle": str(_PROBE_EVERY_S),
+        "tcp_keepalives_interval": str(_PROBE_EVERY_S),
+        "tcp_keepalives_count": str(_PROBES),
+        "tcp_user_timeout": f"{SILENCE_S}s",
+        "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_S}s",
+    }
+
+
+async def connect(dsn: str, **options: Any) -> RawConnection:
+    """`asyncpg.connect` to the first server of `dsn` that takes us.
+
+    Each that is named gets a time of its own: asyncpg would give all of it to one that is silent.
+    """
+    last: Exception | None = None
+    for one in _each_server(dsn):
+        try:
+            connection: RawConnection = await asyncpg.connect(
+                one, **{**options, "timeout": CONNECT_TIMEOUT_S}
+            )
+        except (OSError, asyncpg.PostgresError, asyncpg.TargetServerAttributeNotMatched) as error:
+            last = error
+        else:
+            _notice_silence(connection)
+            return connection
+    assert last is not None
+    raise last
+
+
+def _each_server(dsn: str) -> Iterator[str]:
+    parts = urlsplit(dsn)
+    credentials, at, hosts = parts.netloc.rpartition("@")
+    for host in hosts.split(","):
+        yield urlunsplit(parts._replace(netloc=f"{credentials}{at}{host}"))
+
+
+def _notice_silence(connection: RawConnection) -> None:
+    wire = connection._transport.get_extra_info("socket")  # type: ignore[attr-defined]
+    if wire is None or wire.family == socket.AF_UNIX:
+        return
+    wire.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _OPTIONS.items():
+        if hasattr(socket, name):  # not every system has all of them
+            wire.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
+
+
+_OPTIONS: Mapping[str, int] = {
+    "TCP_KEEPIDLE": _PROBE_EVERY_S,
+    "TCP_KEEPINTVL": _PROBE_EVERY_S,
+    "TCP_KEEPCNT": _PROBES,
+    "TCP_USER_TIMEOUT": SILENCE_S * 1000,
+}
