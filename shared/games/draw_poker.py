@@ -297,6 +297,33 @@ def staked(hand: Hand) -> Mapping[str, int]:
     return dict(zip(hand.seats.players, _put(hand), strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class InPot:
+    """What the player of a box has put in, in minor units: in the betting round (nothing between
+    rounds), and in the hand, his entry included."""
+
+    box: int
+    player: str
+    in_round: int
+    in_hand: int
+    folded: bool
+
+
+def standing(hand: Hand) -> tuple[int, int, tuple[InPot, ...]]:
+    """How the betting stands, in minor units: the highest bet of the round, what a bet or a raise
+    above it has to add at least (DRW-05), and what each player has put in, in dealing order."""
+    now = hand.round
+    betting_on = hand.phase in (BETTING_1, BETTING_2)
+    seats = zip(hand.seats.boxes, hand.seats.players, now.bets, _put(hand), now.live, strict=True)
+    stakes = tuple(
+        [
+            InPot(box, who, bet if betting_on else 0, put, not live)
+            for box, who, bet, put, live in seats
+        ]
+    )
+    return now.level if betting_on else 0, now.full if betting_on else 0, stakes
+
+
 def _put(hand: Hand) -> tuple[int, ...]:
     pairs = zip(hand.seats.stacks, hand.round.chips, strict=True)
     return tuple([stack - chips for stack, chips in pairs])

@@ -8,13 +8,14 @@ from typing import Any
 from croupier.table.v1 import table_pb2
 from croupier.type.v1.money_pb2 import Money
 
+from shared.games import draw_poker
 from shared.games.play import Cell, Face
 from shared.table import events as e
 from shared.table.codec import timestamp, to_message, write
 from shared.table.envelope import running_hand
 from shared.table.follow_deal import boxes_of
 from shared.table.options import options
-from shared.table.state import Seat, Shoe, Status, TableState, free_chips, next_clock, staked
+from shared.table.state import Hand, Seat, Shoe, Status, TableState, free_chips, next_clock, staked
 
 _STATUS = {
     Status.OPEN: table_pb2.TABLE_STATUS_OPEN,
@@ -81,6 +82,8 @@ def public_view(state: TableState) -> table_pb2.TableView:
             write(e.ConsentAsked(player, deadline), view.joining.add())
     if state.hand is not None:
         _write_hands(table.game.cells(state.hand.play), state.hand.public, view.hands)
+        if table.between_players:
+            _write_round(state, state.hand, view.betting_round)
     if state.shoe is not None:
         view.shoe.CopyFrom(_shoe(state.shoe))
     if state.next_shoe is not None:
@@ -171,6 +174,16 @@ def _write_seat(state: TableState, seat: Seat, view: table_pb2.SeatView) -> None
     view.done_betting = seat.done
     _write_money(state, seat.chips, view.chips)
     _write_money(state, seat.owed, view.owed)
+
+
+def _write_round(state: TableState, hand: Hand, view: table_pb2.BettingRoundView) -> None:
+    level, least_raise, stakes = draw_poker.standing(hand.play)
+    _write_money(state, level, view.level)
+    _write_money(state, least_raise, view.least_raise)
+    for stake in stakes:
+        seen = view.stakes.add(box=stake.box, player=stake.player, folded=stake.folded)
+        _write_money(state, stake.in_round, seen.in_round)
+        _write_money(state, stake.in_hand, seen.in_hand)
 
 
 def _write_money(state: TableState, minor_units: int, money: Money) -> None:

@@ -615,3 +615,45 @@ def test_TAB_05_a_draw_poker_player_leaves_after_the_hand_and_sits_out_the_next(
     assert refused(story, e.BetPlaced("bob", 2, "entry", 10, at=story.now)) == "NOT_SEATED"
     story.do(e.SitOutChanged("bob", False, story.now))
     story.bet("bob", 2, "entry", 10)
+
+
+def standing(story: Story) -> tuple[int, int, list[tuple[str, int, int, bool]]]:
+    """The level, the least raise, and (player, in this round, in the hand, folded)."""
+    seen_by_all = public_view(story.state).betting_round
+    stakes = [
+        (one.player, one.in_round.minor_units, one.in_hand.minor_units, one.folded)
+        for one in seen_by_all.stakes
+    ]
+    return seen_by_all.level.minor_units, seen_by_all.least_raise.minor_units, stakes
+
+
+def test_DRW_01_all_see_what_each_has_put_in_and_what_is_to_be_called() -> None:
+    story = table("ann", "bob", "cid", hands=(ACES, KINGS, QUEENS))
+    assert not public_view(story.state).HasField("betting_round")
+    enter(story, ann=1, bob=2, cid=3)
+    play_on(story)
+    assert standing(story) == (
+        0,
+        10,
+        [("ann", 0, 10, False), ("bob", 0, 10, False), ("cid", 0, 10, False)],
+    )
+    decide(story, "ann", 1, "bet", amount=30)
+    decide(story, "bob", 2, "raise", amount=80)
+    decide(story, "cid", 3, "fold")
+    assert standing(story) == (
+        80,
+        50,
+        [("ann", 30, 40, False), ("bob", 80, 90, False), ("cid", 0, 10, True)],
+    )
+    (raising,) = (one for one in options(story.state, "ann") if one.word == "raise")
+    assert raising.minimum == 80 + 50
+    decide(story, "ann", 1, "call")
+    assert deciding(story).phase == "exchange"
+    level, _, stakes = standing(story)
+    assert (level, [in_round for _, in_round, _, _ in stakes]) == (0, [0, 0, 0])
+    assert [in_hand for _, _, in_hand, _ in stakes] == [90, 90, 10]
+    decide(story, "ann", 1, "exchange")
+    decide(story, "bob", 2, "exchange")
+    decide(story, "ann", 1, "check")
+    decide(story, "bob", 2, "check")
+    assert not public_view(story.state).HasField("betting_round")
