@@ -44,11 +44,11 @@ def all_methods() -> list[MethodDescriptor]:
     return [method for service in all_services() for method in service.methods]
 
 
-def token(role: Role, subject: str = "ann", ttl_s: int = 60) -> str:
+def token(role: Role, subject: str = "ann", ttl_s: int = 3_600) -> str:
     """A token signed with the tests' key."""
     return tokens.sign(PRIVATE_KEY, subject, role, ttl_s)
 
 
-def bearer(role: Role, subject: str = "ann", ttl_s: int = 60) -> tuple[tuple[str, str], ...]:
+def bearer(role: Role, subject: str = "ann", ttl_s: int = 3_600) -> tuple[tuple[str, str], ...]:
     """Metadata of a call made with such a token."""
     return (("authorization", f"Bearer {token(role, subject, ttl_s)}"),)

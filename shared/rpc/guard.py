@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing, contextmanager
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -18,7 +18,7 @@ from shared.errors import CroupierError
 from shared.rpc.access import ACCESS, OPEN, Role
 from shared.rpc.caller import Caller, bind
 from shared.rpc.errors import OUTAGES, to_status
-from shared.rpc.tokens import TokenCheck
+from shared.rpc.tokens import TokenCheck, expired
 
 CORRELATION_KEY = "croupier-correlation-id"
 _AUTHORIZATION_KEY = "authorization"
@@ -56,7 +56,7 @@ class Guard(grpc.aio.ServerInterceptor):
         self._unary_done.set()
         # In the order in which they came, so that a drain ends them in that order.
         self._streams: dict[asyncio.Task[Any], None] = {}
-        self._sent_away: set[asyncio.Task[Any]] = set()
+        self._sent_away: dict[asyncio.Task[Any], CroupierError] = {}
 
     async def intercept_service(
         self,
@@ -81,8 +81,7 @@ class Guard(grpc.aio.ServerInterceptor):
         if self._streams:
             await asyncio.wait(self._streams, timeout=STREAM_GRACE_S)
         for stream in self._streams:
-            self._sent_away.add(stream)
-            stream.cancel()
+            self._send_away(stream, _draining())
         if self._streams:
             await asyncio.wait(self._streams)
 
@@ -139,43 +138,61 @@ class Guard(grpc.aio.ServerInterceptor):
             self._streams[task] = None
             _streams_open.labels(method).inc()
             try:
-                self._admit(method, context, correlation)
+                left_s = self._admit(method, context, correlation)
                 answers = behaviour(
                     self._until_drain(request) if many_requests else request, context
                 )
-                await _send(answers, context)
+                with self._while_good(task, left_s):
+                    await _send(answers, context)
                 if self._draining:
                     raise _draining()
             except asyncio.CancelledError:
-                # Either the client is gone, or `drain` sends it to another node.
-                if task not in self._sent_away:
+                # Either the client is gone, or it is sent away from here.
+                refusal = self._sent_away.get(task)
+                if refusal is None:
                     reason = "CANCELLED"
                     raise
                 task.uncancel()
-                reason = "DRAINING"
-                await _tell(context, _draining(), correlation)
+                reason = refusal.reason
+                await _tell(context, refusal, correlation)
             except Exception as error:
                 refusal = refusal_of(method, error)
                 reason = refusal.reason
                 await _tell(context, refusal, correlation)
             finally:
                 self._streams.pop(task, None)
-                self._sent_away.discard(task)
+                self._sent_away.pop(task, None)
                 _streams_open.labels(method).dec()
                 _calls.labels(method, reason).inc()
 
         return stream
 
-    def _admit(self, method: str, context: _Context, correlation: UUID) -> None:
+    def _send_away(self, stream: asyncio.Task[Any], why: CroupierError) -> None:
+        if stream not in self._sent_away:
+            self._sent_away[stream] = why
+            stream.cancel()
+
+    @contextmanager
+    def _while_good(self, stream: asyncio.Task[Any], left_s: float) -> Iterator[None]:
+        """A stream ends with the token that opened it: whoever may still watch has a newer one."""
+        ending = asyncio.get_running_loop().call_later(left_s, self._send_away, stream, expired())
+        try:
+            yield
+        finally:
+            ending.cancel()
+
+    def _admit(self, method: str, context: _Context, correlation: UUID) -> float:
+        """Binds who calls; for how many seconds more the token is good."""
         bind(None, correlation)
         structlog.contextvars.bind_contextvars(correlation=str(correlation))
         if self._draining:
             raise _draining()
-        who = self._tokens.caller(_token_of(context))
+        who, left_s = self._tokens.caller_for(_token_of(context))
         if who.role not in ACCESS.get(method, frozenset()):
             raise CroupierError("ROLE_NOT_ALLOWED", f"a {who.role} may not call {method}")
         bind(who, correlation)
         structlog.contextvars.bind_contextvars(**_named(who))
+        return left_s
 
     async def _until_drain(self, requests: AsyncIterator[Any]) -> AsyncIterator[Any]:
         async for request in requests:

@@ -65,18 +65,22 @@ class TokenCheck:
 
     def caller(self, token: str) -> Caller:
         """Who the token says is calling. Refuses with UNAUTHENTICATED or TOKEN_EXPIRED."""
+        return self.caller_for(token)[0]
+
+    def caller_for(self, token: str) -> tuple[Caller, float]:
+        """The same, and for how many seconds more the token is good."""
         known = self._good.get(token)
-        if known is not None:
-            who, expires_at = known
-            if time.time() < expires_at:
-                return who
+        if known is None:
+            known = self._decode(token)
+            if len(self._good) >= _MAX_REMEMBERED:
+                self._good.clear()
+            self._good[token] = known
+        who, expires_at = known
+        left_s = expires_at - time.time()
+        if left_s <= 0:
             del self._good[token]
-            raise CroupierError("TOKEN_EXPIRED", "the token has expired")
-        who, expires_at = self._decode(token)
-        if len(self._good) >= _MAX_REMEMBERED:
-            self._good.clear()
-        self._good[token] = (who, expires_at)
-        return who
+            raise expired()
+        return who, left_s
 
     def _decode(self, token: str) -> tuple[Caller, float]:
         if len(token) > _MAX_TOKEN_CHARACTERS:
@@ -92,9 +96,14 @@ class TokenCheck:
             )
             role = Role(claims["role"])
         except jwt.ExpiredSignatureError:
-            raise CroupierError("TOKEN_EXPIRED", "the token has expired") from None
+            raise expired() from None
         except (jwt.InvalidTokenError, ValueError):
             raise CroupierError("UNAUTHENTICATED", "the token is not one of this house") from None
         if not _SUBJECT.fullmatch(claims["sub"]):
             raise CroupierError("UNAUTHENTICATED", "the token names nobody")
         return Caller(claims["sub"], role, token), float(claims["exp"])
+
+
+def expired() -> CroupierError:
+    """What is said to a caller whose token was good once."""
+    return CroupierError("TOKEN_EXPIRED", "the token has expired")

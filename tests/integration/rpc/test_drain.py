@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 
 import grpc
 import pytest
@@ -11,6 +13,7 @@ from croupier.table.v1 import table_pb2
 from croupier.wallet.v1 import wallet_pb2
 from grpc_health.v1 import health_pb2
 
+from shared.rpc import tokens
 from shared.rpc.access import Role
 from tests.integration.rpc.conftest import Behaviour, Served, reason_of
 from tests.polling import eventually
@@ -103,3 +106,30 @@ async def test_a_client_that_leaves_frees_its_stream(served: Served, behaviour: 
     watching.cancel()
     # With the stream gone a drain has nobody to wait for.
     await served.server.drain()
+
+
+async def test_a_stream_ends_with_the_token_that_opened_it(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever was let in an hour ago is not let watch for ever; nothing of his stream is left."""
+    metadata = bearer(Role.PLAYER, ttl_s=3_600)
+    nearly_over = time.time() + 3_599
+    monkeypatch.setattr(tokens, "time", SimpleNamespace(time=lambda: nearly_over))
+    watching = served.table.WatchLobby(table_pb2.WatchLobbyRequest(), metadata=metadata)
+    playing = served.table.Play(metadata=metadata)
+    await playing.write(command("t1", "first"))
+    for stream in (watching, playing):
+        await stream.read()
+        with pytest.raises(grpc.aio.AioRpcError) as ended:
+            await stream.read()
+        assert reason_of(ended.value) == "TOKEN_EXPIRED"
+        assert ended.value.code() is grpc.StatusCode.UNAUTHENTICATED
+    await served.server.drain()
+
+
+async def test_a_stream_that_is_over_before_its_token_ends_well(
+    served: Served, behaviour: Behaviour
+) -> None:
+    behaviour.let_go.set()
+    watching = served.table.WatchLobby(table_pb2.WatchLobbyRequest(), metadata=bearer(Role.PLAYER))
+    assert [answer async for answer in watching] == [table_pb2.WatchLobbyResponse()]
