@@ -144,6 +144,8 @@ def boxes_table(table: pb.TableView, names: Names) -> RenderableType:
     """Who has what on which box."""
     if not table.boxes:
         return Text("no bets yet", style="dim")
+    if table.HasField("betting_round"):
+        return _stakes_table(table.betting_round, names)
     grid = Table.grid(padding=(0, 2))
     for box in table.boxes:
         bets: dict[str, list[str]] = {}
@@ -157,6 +159,28 @@ def boxes_table(table: pb.TableView, names: Names) -> RenderableType:
         grid.add_row(
             Text(f"box {box.box}", style="bold" if mine else "dim"),
             Text(said + (" (blind)" if box.blind else ""), style="bold" if mine else ""),
+        )
+    return grid
+
+
+def _stakes_table(betting: pb.BettingRoundView, names: Names) -> RenderableType:
+    """What each has in the pot, and what he has still to call."""
+    grid = Table.grid(padding=(0, 2))
+    for stake in betting.stakes:
+        mine = "bold" if stake.player == names.me else ""
+        in_round = stake.in_round.minor_units
+        missing = betting.level.minor_units - in_round
+        said = Text()
+        if stake.folded:
+            said.append("folded", style="dim")
+        elif missing:
+            said.append(f"{write_minor(missing)} to call", style="yellow")
+        grid.add_row(
+            Text(f"box {stake.box}", style=mine or "dim"),
+            Text(names.of(stake.player), style=mine),
+            Text(f"{write_minor(stake.in_hand.minor_units)} in the pot", style=mine),
+            Text(f"{write_minor(in_round)} this round" if in_round else ""),
+            said,
         )
     return grid
 
@@ -181,13 +205,20 @@ def players_line(table: pb.TableView, names: Names) -> Text:
 
 
 def pot_line(table: pb.TableView) -> list[Text]:
-    """What lies in the middle of a table between players; nothing at the house's games."""
+    """What lies in the middle: the pot of a table between players, else all stakes; nothing where
+    there is none."""
     pot, carried = table.pot.minor_units, table.carried_pot.minor_units
-    if table.table.game != "draw_poker" or not pot + carried:
+    if not pot + carried:
         return []
-    line = Text.assemble("pot ", (write_minor(pot + carried), "bold yellow"))
+    label = "pot " if table.table.game == "draw_poker" else "stakes "
+    line = Text.assemble(label, (write_minor(pot + carried), "bold yellow"))
     if carried:
-        line.append(f" ({write_minor(carried)} carried over)", style="dim")
+        much = f"{write_minor(carried)} " if pot else ""
+        line.append(f" ({much}carried over)", style="dim")
+    level = table.betting_round.level.minor_units
+    if level:
+        least = level + table.betting_round.least_raise.minor_units
+        line.append(f"   highest bet {write_minor(level)}, a raise goes to {write_minor(least)}")
     return [line]
 
 

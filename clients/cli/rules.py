@@ -43,13 +43,17 @@ RULES: Mapping[str, str] = {
         "at a price, once (OAS-07), and bet or fold after that (OAS-08).\n"
         "The dealer plays with ace-king or better (OAS-09). He does not: the ante pays 1:1 "
         "and the bet comes back. He does: the better hand gets ante 1:1 and the bet by the "
-        "table (OAS-10).\n"
-        "Insurance, staked with the bet, pays 1:1 when the dealer has no game (OAS-14)."
+        "table (OAS-10): ace-king or pair 1:1, two pair 2:1, three 3:1, straight 4:1, flush 5:1, "
+        "full house 7:1, four 20:1, straight flush 50:1, royal 100:1 (OAS-11).\n"
+        "The bonus pays from a straight, 40:1, up to a royal, 1000:1; an exchange loses it "
+        "(OAS-13). Insurance, staked with the bet on a hand that is a game itself, pays 1:1 when "
+        "the dealer has none (OAS-14)."
     ),
     "draw_poker": (
         "Everyone antes the same (DRW-01). Five cards each, face down (DRW-04).\n"
-        "Bet in turn: `check` while nothing is bet, `bet`, `call`, `raise` or `fold` "
-        "(DRW-05). Then exchange up to three cards (DRW-08), and bet once more (DRW-09).\n"
+        "Bet in turn: `check` while nothing is bet, `bet`, `call`, `raise` or `fold`; an amount "
+        "is all you have in the round after it (DRW-05). Then exchange up to three cards (DRW-08), "
+        "and bet once more (DRW-09).\n"
         "Nobody bets: the pot is carried to the next hand (DRW-06, DRW-10). All but one fold: "
         "he takes it and shows nothing (DRW-07). Else the best hand wins (DRW-11)."
     ),

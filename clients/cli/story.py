@@ -65,7 +65,11 @@ def clauses_line(result: e.HandSettled) -> str:
 def own_lines(result: e.HandSettled, player: str) -> tuple[int, int, list[str]]:
     """What a player staked and got back, in minor units, and each wager in words."""
     mine = [line for line in result.lines if line.player == player]
-    said = [f"{line.wager} {write_minor(line.stake)} {_became(line)}" for line in mine]
+    carried = result.result == "carried"
+    said = [
+        f"{line.wager} {write_minor(line.stake)} {'stays' if carried else _became(line)}"
+        for line in mine
+    ]
     return sum(line.stake for line in mine), sum(line.returned for line in mine), said
 
 
@@ -97,7 +101,8 @@ def _dealt(event: e.CardsDealt, names: Names) -> str:
 
 
 def _decided(event: e.DecisionMade, names: Names) -> str:
-    amount = f" {write_minor(event.amount)}" if event.amount else ""
+    to = "to " if event.action == "raise" else ""
+    amount = f" {to}{write_minor(event.amount)}" if event.amount else ""
     cards = f" {len(event.positions)} cards" if event.positions else ""
     insured = " with insurance" if event.insurance else ""
     return f"{names.does(event.player, event.action)}{amount}{cards}{insured} on box {event.box}."

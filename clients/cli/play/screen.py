@@ -33,6 +33,7 @@ from clients.cli.story import clauses_line, own_lines, result_line
 FRAME_MARGIN = 6
 _HELP = (
     "Type what you want to do and press Enter; words may be shortened (`b 50` bets 50 on banker).\n"
+    "[BOX] may be left out: a box of yours is taken. Cards have a rank and a suit: 2c 10d Qh As.\n"
     "`rules` explains the game, `help` hides this. Ctrl-C leaves after the hand, twice at once."
 )
 

@@ -12,7 +12,8 @@ from clients.api import commands
 from clients.api.errors import RefusedError, UnansweredError
 from clients.cli.play.keyboard import END_OF_INPUT
 from clients.cli.play.visit import Visit
-from clients.cli.play.words import NotNowError, NotUnderstoodError
+from clients.cli.play.words import NotNowError, NotUnderstoodError, possible
+from clients.cli.rules import RULES
 from clients.cli.shell import Shell
 
 PATIENCE_S = 120.0
@@ -20,6 +21,19 @@ PATIENCE_S = 120.0
 
 _CUT = re.compile(r"cut (\d{1,5})")
 _GOODBYE = frozenset({"leave", "quit", "exit"})
+_TOPICS = frozenset({"help", "?", "rules"})
+_HELP = """\
+One command a line; each waits until it can be done, # begins a comment.
+  banker 50 [BOX], ante 20 blind, bonus 5, entry   bets; `bet 20` where there is only one wager
+  done                                             no more bets in this hand
+  fight, fold box 4, raise 40, bet insure 10       decisions, of the box named or the first due
+  look, exchange 2c 10d                            cards by name, or by place from 1
+  cut 100                                          whenever you are asked; else the dealer cuts
+  buy 100, cash [50], back [BOX], out, in          chips, bets taken back, sitting out
+  admit PLAYER [BOX], object PLAYER                on your box, at your table
+  rules, help                                      the game in short, and this
+  leave                                            after the hand; so does the end of the lines
+Now you may:"""
 
 
 class Scripted:
@@ -51,7 +65,9 @@ class Scripted:
             if not line or line.startswith("#"):
                 continue
             self._shell.out.print(f"> {escape(line)}", style="dim")
-            if (cut := _CUT.fullmatch(line)) is not None:
+            if line in _TOPICS:
+                self._explain(line)
+            elif (cut := _CUT.fullmatch(line)) is not None:
                 self._cut_place = int(cut[1])
             else:
                 await self._carry_out(line)
@@ -60,6 +76,19 @@ class Scripted:
         if not self._visit.over:
             await self._execute(commands.leave())
         await self._until_over()
+
+    def _explain(self, topic: str) -> None:
+        """What may be said at all and at this moment, or the rules in short."""
+        sight = self._visit.sight()
+        if topic == "rules":
+            self._shell.out.print(escape(RULES[sight.game]), soft_wrap=True)
+            return
+        self._shell.out.print(_HELP, soft_wrap=True, markup=False)
+        now = [
+            f"  {form}: {meaning}" if meaning else f"  {form}" for form, meaning in possible(sight)
+        ]
+        for said in now or ["  nothing but wait"]:
+            self._shell.out.print(said, soft_wrap=True, markup=False)
 
     async def _carry_out(self, line: str) -> None:
         try:

@@ -72,27 +72,49 @@ def possible(sight: Sight) -> list[tuple[str, str]]:
     return lines
 
 
+_MEANING = {
+    "look": "at your cards; no decision yet",
+    "fold": "gives the hand up",
+    "surrender": "gives up what lies on the box",
+    "check": "bets nothing now",
+    "keep": "plays on with the card that was exposed",
+    "redeal": "has the hand dealt again",
+}
+
+
 def _due(sight: Sight) -> list[tuple[str, str]]:
     due = sight.options("decide")
     several = len({option.box for option in due}) > 1
     lines = []
     for option in due:
         form = option.word
-        meaning = f"{write_minor(option.price)} more" if option.price else ""
+        meaning = f"{write_minor(option.price)} more" if option.price else _MEANING.get(form, "")
         if option.counts:
             form += " CARDS…"
-            meaning = " or ".join(str(count) for count in option.counts) + " cards"
+            meaning = f"{_numbers(option.counts)} cards, by name or by place from 1"
             if any(option.prices):
-                meaning += " for " + " or ".join(write_minor(price) for price in option.prices)
+                prices = " or ".join(write_minor(price) for price in option.prices)
+                meaning = f"{_numbers(option.counts)} cards for {prices}"
         elif option.maximum:
             form += " AMOUNT"
-            meaning = f"{write_minor(option.minimum)} to {write_minor(option.maximum)}"
+            bounds = f"{write_minor(option.minimum)} to {write_minor(option.maximum)}"
+            meaning = f"{bounds} in this round"
         if option.insurance_max:
             form += " [insure AMOUNT]"
+            most = sum(one.stake for one in option.insurance_max if one.player == sight.player)
+            insured = f"insurance up to {write_minor(most)}" if most else ""
+            meaning = ", ".join(filter(None, (meaning, insured)))
         if several:
             form += f" box {option.box}"
         lines.append((form, meaning))
     return lines
+
+
+def _numbers(counts: Sequence[int]) -> str:
+    """`0 to 3`, `1 or 2 or 5`."""
+    if len(counts) > 2 and list(counts) == list(range(counts[0], counts[-1] + 1)):
+        return f"{counts[0]} to {counts[-1]}"
+    return " or ".join(str(count) for count in counts)
 
 
 # ---- Decisions

@@ -196,6 +196,30 @@ SCENES: dict[str, Callable[[], str]] = {
     "oasis_exchange": lambda: betting("oasis_poker", "ante 50", "bonus 10").say(ME, "look").shown(),
     "draw_poker_entry": lambda: Scene("draw_poker").shown(),
     "draw_poker_turn": lambda: betting("draw_poker", "entry").shown(),
+    "draw_poker_raise": lambda: (
+        betting("draw_poker", "entry").say(ME, "bet 30").say(BOB, "raise 80").shown()
+    ),
+    "draw_poker_result": lambda: (
+        betting("draw_poker", "entry")
+        .say(ME, "bet 30")
+        .say(BOB, "call")
+        .say(ME, "exchange 1 4 5")
+        .say(BOB, "exchange 1 2 3")
+        .say(ME, "check")
+        .say(BOB, "check")
+        .shown()
+    ),
+    "oasis_rules": lambda: Scene("oasis_poker").shown(topic="rules"),
+    "oasis_result": lambda: (
+        betting("oasis_poker", "ante 50", "bonus 10")
+        .say(ME, "look", "exchange 1 4")
+        .say(BOB, "fold")
+        .say(ME, "bet")
+        .shown()
+    ),
+    "battle_result": lambda: (
+        betting("battle", "stake 50").say(BOB, "surrender").say(ME, "fight").shown()
+    ),
     "live": lambda: _live(HEIGHT),
     "live_small": lambda: _live(18),
     "live_tiny": lambda: _live(8),

@@ -60,6 +60,22 @@ async def test_a_script_plays_hands_and_goes_home(
     assert f"On your account: {balance // 100:,}".replace(",", " ") in out.replace(" ", " ")
 
 
+async def test_a_script_may_ask_what_can_be_said_and_for_the_rules(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    house = FakeHouse()
+    house.open("draw_poker-1", "draw_poker")
+    async with house.serving() as found:
+        visit = Evening(found, tmp_path)
+        good = await visit.play(monkeypatch, "help\nrules\nleave\n", "draw_poker")
+    out = visit.out.getvalue()
+    assert good, visit.err.getvalue()
+    assert "One command a line" in out
+    assert "exchange 2c 10d" in out
+    assert out.index("Now you may:") < out.index("  leave: after this hand, chips and all")
+    assert "Everyone antes the same (DRW-01)" in out
+
+
 async def test_what_cannot_be_done_is_said_and_fails_the_script(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -82,7 +82,7 @@ def card(text: str) -> int:
             TableEvent(
                 decision_made=e.DecisionMade(player="p_bob", box=1, action="raise", amount=400)
             ),
-            "Bob raises 4.00 on box 1.",
+            "Bob raises to 4.00 on box 1.",
         ),
         (
             TableEvent(

@@ -204,9 +204,11 @@ def test_another_is_let_in_on_ones_box_by_name() -> None:
 def test_what_may_be_typed_is_listed_with_its_bounds() -> None:
     assert ("player|banker|tie AMOUNT [BOX]", "5.00 to 1 000.00") in possible(BACCARAT)
     assert ("exchange CARDS…", "1 or 2 or 5 cards for 1.00 or 1.20 or 1.50") in possible(OASIS)
-    assert ("bet [insure AMOUNT]", "") in possible(OASIS)
-    assert ("fold box 4", "") in possible(HOLDEM)
-    assert ("bet AMOUNT", "1.00 to 50.00") in possible(DRAW)
+    assert ("bet [insure AMOUNT]", "insurance up to 5.00") in possible(OASIS)
+    assert ("fold box 4", "gives the hand up") in possible(HOLDEM)
+    assert ("bet AMOUNT", "1.00 to 50.00 in this round") in possible(DRAW)
+    drawing = possible(sight(due("exchange", counts=range(4))))
+    assert drawing == [("exchange CARDS…", "0 to 3 cards, by name or by place from 1")]
     assert ("entry [BOX]", "5.00") in possible(sight(wager("entry", 500, 500, 1)))
 
 
