@@ -5,6 +5,9 @@ from __future__ import annotations
 from prometheus_client import Counter, Gauge, Histogram
 
 tables = Gauge("croupier_table_open", "Tables that this node owns")
+fencing = Gauge(
+    "croupier_table_fencing", "Tables that this node has taken up, and shuffle has not heard it yet"
+)
 watchers = Gauge("croupier_table_watchers", "Viewers of tables on this node")
 hands = Counter("croupier_table_hands_total", "Hands that ended, by game and how", ["game", "end"])
 repeated = Counter(

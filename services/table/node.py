@@ -34,6 +34,8 @@ LOOK_AT_ALL_EVERY = 30
 """Heartbeats between looks at the whole directory, and for tables that it lacks. In between only
 what nobody has is looked at, unless nodes come or go or operators wish something."""
 CLAIMS_AT_ONCE = 32
+CLAIM_WAIT_S = 5.0
+"""How long a caller waits for a claim that is under way."""
 MOST_CLOSED = 64
 """Closed tables that are kept at hand for those who still ask about them."""
 LEASE_END_S = 0.01
@@ -73,6 +75,7 @@ class Node:
         self._hand_over_s = hand_over_s
         self._claiming: dict[str, asyncio.Task[TableOwner]] = {}
         self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
+        self._fencing: set[str] = set()
         self._closed: OrderedDict[str, TableOwner] = OrderedDict()
         self._in_hand: set[str] = set()
         self._over: set[str] = set()
@@ -93,11 +96,12 @@ class Node:
         """The table on this node; waits for a claim that is under way.
 
         Raises `TABLE_NOT_FOUND`; `NOT_OWNER` (with `owner`, `address` and `epoch`) where another
-        node has it; `NO_OWNER` where the table is open and nobody has it yet.
+        node has it; `NO_OWNER` where the table is open and nobody has it yet;
+        `SHUFFLE_UNAVAILABLE` where this node has it, and cannot tell shuffle.
         """
         claiming = self._claiming.get(table_id)
         if claiming is not None:
-            return await asyncio.shield(claiming)
+            return await self._taken_up(table_id, claiming)
         owner = self.owners.get(table_id) or self._closed.get(table_id)
         if owner is not None and not owner.released:
             return owner
@@ -111,6 +115,16 @@ class Node:
         elif place.owner is not None and place.address is not None and place.owner != self.name:
             facts = {"owner": place.owner, "address": place.address, "epoch": str(place.epoch)}
             raise CroupierError("NOT_OWNER", "another node has the table", "table_id", facts)
+        raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
+
+    async def _taken_up(self, table_id: str, claiming: asyncio.Task[TableOwner]) -> TableOwner:
+        """What the claim comes to, if it does not take longer than a caller may be kept waiting:
+        it goes on for as long as shuffle is away."""
+        await asyncio.wait({claiming}, timeout=CLAIM_WAIT_S)
+        if claiming.done() and not claiming.cancelled():
+            return claiming.result()
+        if table_id in self._fencing:
+            raise CroupierError("SHUFFLE_UNAVAILABLE", "shuffle does not answer", "table_id")
         raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
 
     async def _closed_table(self, table_id: str) -> TableOwner:
@@ -376,11 +390,16 @@ class Node:
                 return await self._closed_table(table_id)
             owner = self._owner(state)
             await owner.claim(self.name)
+        self._fencing.add(table_id)
+        metrics.fencing.set(len(self._fencing))
         try:
             await self._errands.fence(owner)
         except BaseException:
             await owner.release(CroupierError("NO_OWNER", "the table is being taken up again"))
             raise
+        finally:
+            self._fencing.discard(table_id)
+            metrics.fencing.set(len(self._fencing))
         self.owners[table_id] = owner
         self._changed(owner)
         self.cashier.look_now()

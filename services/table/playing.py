@@ -38,6 +38,8 @@ from shared.rpc.errors import from_rpc_error
 MOST_COMMANDS = 64
 """Commands of one stream that are under way at once; more wait unread."""
 MOST_TABLES = 64
+_PASSING = (*ELSEWHERE, "LOG_UNAVAILABLE", "SHUFFLE_UNAVAILABLE")
+"""Refusals after which a viewer waits for his table."""
 
 
 class Stream:
@@ -147,7 +149,7 @@ class Stream:
             try:
                 return await self._watch_now(table_id, after)
             except CroupierError as refused:
-                if refused.reason not in (*ELSEWHERE, "LOG_UNAVAILABLE") or self._forwarded:
+                if refused.reason not in _PASSING or self._forwarded:
                     raise
                 there = tried_at(refused)
             await self._routes.whereabouts.moved(table_id, there, pause)
