@@ -54,13 +54,20 @@ def list_nodes(
             f"{node.busy_percent} %",
             f"{node.lease_left.ToTimedelta().total_seconds():.1f} s",
             node.address,
-            "stopping" if node.stopping else "drained" if node.drained else "",
+            _remarks(node),
         )
     shell.out.print(grid)
 
 
+def _remarks(node: pb.Node) -> str:
+    remarks = ["stopping" if node.stopping else "drained" if node.drained else ""]
+    if node.unknown_tables:
+        remarks.append(f"too old for {node.unknown_tables} tables")
+    return ", ".join(filter(None, remarks))
+
+
 def _facts(node: pb.Node) -> dict[str, object]:
-    counts = ("tables", "hands", "watchers", "commands_per_s", "busy_percent")
+    counts = ("tables", "hands", "watchers", "commands_per_s", "busy_percent", "unknown_tables")
     return {
         "node": node.node,
         "address": node.address,

@@ -30,12 +30,13 @@ class Peer:
 @dataclass(frozen=True, slots=True)
 class Placed:
     """An open table in the directory: its owner, None where it has none that lives; the node where
-    an operator wants it, None for any."""
+    an operator wants it, None for any; the processes that do not know its rules."""
 
     table_id: str
     owner: str | None
     epoch: int
     wanted: str | None
+    unknown_to: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,9 +59,9 @@ class Look:
     unowned: tuple[Placed, ...]
 
     @property
-    def takers(self) -> tuple[str, ...]:
+    def takers(self) -> tuple[Peer, ...]:
         """The nodes that take tables."""
-        return tuple(peer.node for peer in self.peers if peer.takes_tables)
+        return tuple(peer for peer in self.peers if peer.takes_tables)
 
 
 def preferred_node(table_id: str, nodes: Iterable[str]) -> str | None:
@@ -73,10 +74,11 @@ def _score(table_id: str, node: str) -> bytes:
     return hashlib.sha256(f"{node}\0{table_id}".encode()).digest()
 
 
-def home(table_id: str, wanted: str | None, takers: Sequence[str]) -> str | None:
+def home(placed: Placed, takers: Sequence[Peer]) -> str | None:
     """The node where the table belongs: where an operator wants it, else by its hash; None where
-    no node takes tables."""
-    return wanted if wanted in takers else preferred_node(table_id, takers)
+    no node takes tables, or none that does knows its rules."""
+    nodes = [peer.node for peer in takers if peer.incarnation not in placed.unknown_to]
+    return placed.wanted if placed.wanted in nodes else preferred_node(placed.table_id, nodes)
 
 
 _HEARTBEAT = """
@@ -112,12 +114,12 @@ WHERE n.lease_until > clock_timestamp() ORDER BY n.node
 """
 
 _UNOWNED = """
-SELECT table_id, NULL AS owner, epoch, wanted FROM tables.directory
+SELECT table_id, NULL AS owner, epoch, wanted, unknown_to FROM tables.directory
 WHERE owner IS NULL AND NOT closed ORDER BY table_id LIMIT 10000
 """
 
 _CENSUS = """
-SELECT d.table_id, n.node AS owner, d.epoch, d.wanted
+SELECT d.table_id, n.node AS owner, d.epoch, d.wanted, d.unknown_to
 FROM tables.directory d
 LEFT JOIN tables.nodes n
     ON n.node = d.owner AND n.incarnation = d.incarnation AND n.lease_until > clock_timestamp()
@@ -143,6 +145,16 @@ WHERE tables.directory.epoch <= excluded.epoch
 _RELEASED = """
 UPDATE tables.directory SET owner = NULL, incarnation = NULL
 WHERE table_id = ANY($1) AND owner = $2 AND incarnation = $3
+"""
+
+_NOT_KNOWN = """
+WITH wished AS (UPDATE tables.wishes SET revision = revision + 1)
+UPDATE tables.directory SET unknown_to = array(
+    SELECT incarnation FROM tables.nodes
+    WHERE incarnation = ANY(unknown_to) AND lease_until > clock_timestamp()
+    UNION SELECT $2
+)
+WHERE table_id = $1
 """
 
 GIVE_UP_AFTER_S = 2.0
@@ -190,7 +202,7 @@ class Directory:
         peers = await self.peers()
         [wishes] = await self._fetch("SELECT revision FROM tables.wishes")
         unowned = await self._fetch(_UNOWNED)
-        return Look(peers, wishes["revision"], tuple(Placed(*row) for row in unowned))
+        return Look(peers, wishes["revision"], tuple(map(_placed, unowned)))
 
     async def peers(self) -> tuple[Peer, ...]:
         """The nodes that live, this one among them."""
@@ -202,7 +214,7 @@ class Directory:
 
     async def census(self) -> tuple[Placed, ...]:
         """All open tables, with the owner that lives."""
-        return tuple(Placed(*row) for row in await self._fetch(_CENSUS))
+        return tuple(map(_placed, await self._fetch(_CENSUS)))
 
     async def place(self, table_id: str) -> Place | None:
         """Where a table is; None where the directory does not know it."""
@@ -222,6 +234,11 @@ class Directory:
     async def released(self, table_ids: Sequence[str]) -> None:
         """Says that this node has these tables no longer."""
         await self._execute(_RELEASED, list(table_ids), self._node, self._incarnation)
+
+    async def not_known(self, table_id: str) -> None:
+        """Says that this process cannot take the table up: from now on it belongs elsewhere, and
+        every node looks where."""
+        await self._execute(_NOT_KNOWN, table_id, self._incarnation)
 
     async def closed(self, table_id: str) -> None:
         """Says that nothing will happen at the table any more."""
@@ -252,3 +269,8 @@ class Directory:
             GIVE_UP_AFTER_S,
             CALL_TIMEOUT_S,
         )
+
+
+def _placed(row: asyncpg.Record) -> Placed:
+    table_id, owner, epoch, wanted, unknown_to = row
+    return Placed(table_id, owner, epoch, wanted, tuple(unknown_to))

@@ -16,7 +16,7 @@ from services.table.cashier import Cashier
 from services.table.directory import Directory, Look, Peer, Placed, home
 from services.table.errands import Errands
 from services.table.load import LoadMeter
-from services.table.loading import load
+from services.table.loading import NotKnownError, load
 from services.table.lobby import Lobby
 from services.table.nudges import Nudges
 from services.table.owner import TableOwner
@@ -194,7 +194,8 @@ class Node:
                 )
             case Outcome.SAME | Outcome.OK:
                 await self.directory.discovered(table_id)
-        place = home(table_id, None, [peer.node for peer in self._peers if peer.takes_tables])
+        takers = [peer for peer in self._peers if peer.takes_tables]
+        place = home(Placed(table_id, None, 0, None), takers)
         if place == self.name and not self._has(table_id):
             with contextlib.suppress(CroupierError):  # it is open all the same
                 await self.claim(table_id)
@@ -242,9 +243,8 @@ class Node:
         loop = asyncio.get_running_loop()
         give_up_at = loop.time() + self._hand_over_s
         while True:
-            await self._beat_safely()
-            taken = any(peer.takes_tables for peer in self._peers if peer.node != self.name)
-            if not self.owners or not taken or loop.time() > give_up_at:
+            nobody_comes = await self._beat_safely() and not self._leaving
+            if not self.owners or nobody_comes or loop.time() > give_up_at:
                 return
             await self._until_next_beat()
 
@@ -262,13 +262,16 @@ class Node:
         with contextlib.suppress(LogUnavailableError):  # the lease ends by itself
             await self.directory.gone()
 
-    async def _beat_safely(self) -> None:
+    async def _beat_safely(self) -> bool:
         try:
             await self._beat()
         except LogUnavailableError as error:
             _log.warning("lease_not_renewed", reason=error.reason)
         except Exception as error:
             _log.error("lease_not_renewed", exc_info=error)
+        else:
+            return True
+        return False
 
     async def _beat(self) -> None:
         figures = self._meter.read(
@@ -312,22 +315,20 @@ class Node:
             elif each.owner != self.name or each.epoch < owner.state.epoch:
                 await self.directory.claimed(each.table_id, owner.state.epoch)
 
-    def _is_mine(self, placed: Placed, takers: Sequence[str]) -> bool:
+    def _is_mine(self, placed: Placed, takers: Sequence[Peer]) -> bool:
         if self._has(placed.table_id):
             return False
         if placed.owner is not None and placed.owner != self.name:
             return False
-        return home(placed.table_id, placed.wanted, takers) == self.name
+        return home(placed, takers) == self.name
 
     def _has(self, table_id: str) -> bool:
         return table_id in self.owners or table_id in self._claiming
 
-    def _see_who_leaves(self, placed: Iterable[Placed], takers: Sequence[str]) -> None:
+    def _see_who_leaves(self, placed: Iterable[Placed], takers: Sequence[Peer]) -> None:
         """Tables of this node that belong to another one, which takes them, go between hands."""
         homes = {
-            each.table_id: home(each.table_id, each.wanted, takers)
-            for each in placed
-            if each.table_id in self.owners
+            each.table_id: home(each, takers) for each in placed if each.table_id in self.owners
         }
         self._leaving = {
             table_id: place
@@ -382,9 +383,18 @@ class Node:
         elif error is not None:
             _log.error("table_not_claimed", table=table_id, exc_info=error)
 
+    async def _loaded(self, table_id: str) -> TableState:
+        try:
+            return await load(self.log, self.codec, table_id, await self._snapshots.get(table_id))
+        except NotKnownError as error:
+            _log.error("table_left_to_others", table=table_id, why=error.message)
+            await self.directory.not_known(table_id)
+            self._nudges.nudge("")
+            raise
+
     async def _claim(self, table_id: str) -> TableOwner:
         async with self._claims:
-            state = await load(self.log, self.codec, table_id, await self._snapshots.get(table_id))
+            state = await self._loaded(table_id)
             if over(state):
                 await self.directory.closed(table_id)
                 return await self._closed_table(table_id)

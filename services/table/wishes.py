@@ -18,7 +18,9 @@ _Context = grpc.aio.ServicerContext[Any, Any]
 _NODES = """
 SELECT n.node, n.address, n.lease_until - clock_timestamp() AS lease_left,
        d.node IS NOT NULL AS drained, n.draining AS stopping,
-       n.tables, n.hands, n.watchers, n.commands_per_s, n.busy
+       n.tables, n.hands, n.watchers, n.commands_per_s, n.busy,
+       (SELECT count(*) FROM tables.directory t
+        WHERE n.incarnation = ANY (t.unknown_to) AND NOT t.closed) AS unknown_tables
 FROM tables.nodes n LEFT JOIN tables.drained d ON d.node = n.node
 WHERE n.lease_until > clock_timestamp() ORDER BY n.node
 """
@@ -41,6 +43,11 @@ _TAKES_TABLES = """
 SELECT true FROM tables.nodes n
 WHERE n.node = $1 AND n.lease_until > clock_timestamp() AND NOT n.draining
     AND NOT EXISTS (SELECT FROM tables.drained d WHERE d.node = n.node)
+"""
+
+_DOES_NOT_KNOW = """
+SELECT true FROM tables.nodes n JOIN tables.directory d ON n.incarnation = ANY (d.unknown_to)
+WHERE n.node = $1 AND d.table_id = $2
 """
 
 _WANT = "UPDATE tables.directory SET wanted = $2 WHERE table_id = $1 AND NOT closed RETURNING owner"
@@ -85,6 +92,10 @@ class Wishes(nodes_pb2_grpc.NodeServiceServicer):
             async with connection.transaction():
                 if request.node and not await connection.fetchval(_TAKES_TABLES, request.node):
                     raise CroupierError("NODE_NOT_FOUND", "no such node takes tables", "node")
+                if await connection.fetchval(_DOES_NOT_KNOW, request.node, request.table_id):
+                    raise CroupierError(
+                        "NODE_NOT_FOUND", "the node does not know the rules of the table", "node"
+                    )
                 moved = await connection.fetch(_WANT, request.table_id, request.node or None)
                 if not moved:
                     raise CroupierError("TABLE_NOT_FOUND", "no such open table", "table_id")

@@ -100,8 +100,9 @@ class TableCodec:
 
     def decode(self, type_name: str, payload: bytes, hand_id: str) -> e.Event:
         """The event of a payload; `KeyError` for a type this version does not know."""
+        kind = EVENT_TYPES[type_name]
         message = getattr(events_pb2, type_name).FromString(payload)
-        event = from_message(EVENT_TYPES[type_name], message)
+        event = from_message(kind, message)
         if isinstance(event, e.CardsDealt):
             event = dataclasses.replace(
                 event,

@@ -48,6 +48,7 @@ class Entry:
     epoch: int = 0
     closed: bool = False
     wanted: str | None = None
+    unknown_to: tuple[UUID, ...] = ()
 
 
 @dataclass
@@ -329,7 +330,7 @@ class FarDirectory:
 
         def there() -> Look:
             unowned = tuple(
-                Placed(table_id, None, entry.epoch, entry.wanted)
+                Placed(table_id, None, entry.epoch, entry.wanted, entry.unknown_to)
                 for table_id, entry in sorted(self._database.directory.items())
                 if entry.owner is None and not entry.closed
             )
@@ -355,6 +356,7 @@ class FarDirectory:
                     None if self._lease_of(entry) is None else entry.owner,
                     entry.epoch,
                     entry.wanted,
+                    entry.unknown_to,
                 )
                 for table_id, entry in self._database.directory.items()
                 if not entry.closed
@@ -400,6 +402,18 @@ class FarDirectory:
                 entry = self._database.directory.get(table_id)
                 if entry is not None and entry.incarnation == self._incarnation:
                     entry.owner = entry.incarnation = None
+
+        await self._far.ask(there)
+
+    async def not_known(self, table_id: str) -> None:
+        """See `Directory`."""
+
+        def there() -> None:
+            entry = self._entry(table_id)
+            live = {lease.incarnation for lease in self._live().values()}
+            still = tuple(each for each in entry.unknown_to if each in live)
+            entry.unknown_to = (*still, self._incarnation)
+            self._database.wishes += 1
 
         await self._far.ask(there)
 

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 import pytest
 
-from services.table.directory import Directory, Place, Placed
+from services.table.directory import Directory, Place, Placed, home, preferred_node
 from services.table.load import Load
 from shared.log import MemoryLog, open_pool
 from tests.chaos.simulated.database import Database as SimulatedDatabase
@@ -23,6 +23,7 @@ AnyDirectory: TypeAlias = Directory | FarDirectory
 New: TypeAlias = Callable[[str], AnyDirectory]
 
 LONG_S = 600.0
+NODES = ("n1", "n2")
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ async def test_who_drains_lives_and_takes_no_tables(new: New) -> None:
     await alive(new, "n2", draining=True)
     look = await n1.look()
     assert [peer.node for peer in look.peers] == ["n1", "n2"]
-    assert look.takers == ("n1",)
+    assert [peer.node for peer in look.takers] == ["n1"]
     assert await n1.others() == ["n2:1"]
 
 
@@ -107,3 +108,26 @@ async def test_a_closed_table_is_nobodys_business(new: New) -> None:
     assert (await n1.look()).unowned == ()
     assert (await n1.places(["t1", "t2"])).keys() == {"t1"}
     assert await n1.place("t1") == Place("n1", "n1:1", 1, True)
+
+
+async def test_a_table_belongs_to_a_node_that_knows_its_rules(new: New) -> None:
+    n1, n2 = await alive(new, "n1"), await alive(new, "n2")
+    table_id = next(each for each in map(str, range(99)) if preferred_node(each, NODES) == "n1")
+    await n1.discovered(table_id)
+    before = await n2.look()
+    [placed] = before.unowned
+    assert home(placed, before.takers) == "n1"
+    await n1.not_known(table_id)
+    look = await n2.look()
+    assert look.revision > before.revision, "every node looks again"
+    assert [home(each, look.takers) for each in look.unowned] == ["n2"]
+    await n2.not_known(table_id)
+    look = await n1.look()
+    assert [home(each, look.takers) for each in await n1.census()] == [None]
+    # Another process of the name may know more; the one before is forgotten with the next word.
+    again = await alive(new, "n1")
+    look = await again.look()
+    assert [home(each, look.takers) for each in look.unowned] == ["n1"]
+    await again.not_known(table_id)
+    [placed] = await again.census()
+    assert len(placed.unknown_to) == 2
