@@ -29,6 +29,8 @@ ADVICE: Mapping[str, str] = {
     "BOTH_SIDES": "Bet on player or banker, not on both; a tie goes with either.",
     "BETTING_CLOSED": "Wait for the next hand.",
     "HAND_RUNNING": "Wait until the hand is over.",
+    "NO_HAND": "Only while a hand is played; `croupier pit show TABLE` tells.",
+    "INCIDENT_NOT_ALLOWED": "`croupier pit incidents` tells what may be reported.",
     "CUT_TOO_NEAR_EDGE": "Cut further from the edge.",
     "NOT_SEATED": "Sit down first: `join`.",
     "CONSENT_NEEDED": "Choose another box: this one's owner has not let you in.",

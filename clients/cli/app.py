@@ -13,7 +13,7 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import typer
 
-from clients.cli import account, audit, hand, nodes, play, shoes, shown_card, tables, token
+from clients.cli import account, audit, hand, nodes, pit, play, shoes, shown_card, tables, token
 from clients.cli.shell import Shell, console, say_refusal
 from shared.errors import CroupierError
 
@@ -65,6 +65,7 @@ def global_options(
 for _register in (
     play.register,
     tables.register,
+    pit.register,
     nodes.register,
     audit.register,
     account.register,

@@ -87,6 +87,25 @@ CLAUSES: Mapping[str, str] = {
 }
 """Of the clauses that results name."""
 
+INCIDENTS: Mapping[str, tuple[str, ...]] = {
+    "card_exposed": ("void", "burn", "go on", "void", "choice"),
+    "wrong_card_count": ("void", "void", "redeal", "void", "redeal"),
+    "wrong_order": ("void", "void", "void", "void", "redeal"),
+    "dealer_change": ("go on", "burn", "go on", "go on", "go on"),
+}
+"""What may be reported, and what it leads to at each game of `RULES`, in their order (TAB-08)."""
+
+OUTCOMES: Mapping[str, str] = {
+    "void": "every stake goes back, nothing is paid; the shoe is changed",
+    "redeal": "antes, entries and a carried pot stay, later stakes go back; a new shoe",
+    "burn": "the next card is burned; an exposed one once the pit has confirmed it, a change of "
+    "dealer between hands",
+    "go on": "it is on record, no more; dealers change between hands, at oasis poker also before "
+    "the cut",
+    "choice": "the player whose card it is keeps it or has the hand dealt again",
+}
+"""What each of these means."""
+
 
 def clause_text(clause: str) -> str:
     """`BAC-05: an 8 or 9 on two cards: no more cards`; the bare name of one not known here."""

@@ -163,6 +163,14 @@ def _cashed(event: e.CashOutRequested, names: Names) -> str:
     return f"{write_minor(event.amount)} of chips go back to your account."
 
 
+_OUTCOMES = {
+    "void": "The hand cannot go on (TAB-08).",
+    "redeal": "The hand has to be dealt again (TAB-08).",
+    "burn": "The next card is burned (TAB-08).",
+    "choice": "Its player keeps the card or has the hand dealt again (TAB-08).",
+    "go_on": "Play goes on (TAB-08).",
+}
+
 _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     "table_closing": lambda event, names: "The table closes after this hand.",
     "table_closed": lambda event, names: "The table is closed.",
@@ -221,12 +229,18 @@ _TELLERS: dict[str, Callable[[Any, Names], str]] = {
     "hand_redealt": lambda event, names: (
         f"The hand is dealt again ({event.why.replace('_', ' ').lower()}): antes stay."
     ),
-    "penalty_given": lambda event, names: f"The pit: {event.penalty} for {names.of(event.player)}.",
+    "penalty_given": lambda event, names: (
+        f"The pit: {event.penalty}{f' of {write_minor(event.amount)}' if event.amount else ''} "
+        f"for {names.of(event.player)}."
+    ),
     "fine_taken": lambda event, names: (
         f"{names.does(event.player, 'pay')} a fine of {write_minor(event.amount)}."
     ),
     "commission_taken": _commission,
-    "incident_reported": lambda event, names: f"The pit: {event.incident.replace('_', ' ')}.",
-    "incident_resolved": lambda event, names: f"The pit rules: {event.outcome.replace('_', ' ')}.",
+    "incident_reported": lambda event, names: (
+        f"The {'pit' if event.by_pit else 'dealer'} reports: {event.incident.replace('_', ' ')}."
+    ),
+    "incident_confirmed": lambda event, names: "The pit confirms it.",
+    "incident_resolved": lambda event, names: _OUTCOMES.get(event.outcome, ""),
     "hand_ruled_void": lambda event, names: "Management voids the hand.",
 }

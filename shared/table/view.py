@@ -95,6 +95,11 @@ def public_view(state: TableState) -> table_pb2.TableView:
         view.warn_at.CopyFrom(timestamp(state.deciding.warn_at))
         view.decision_phase = state.deciding.phase
         view.deciding_boxes.extend(state.deciding.players)
+    incident = state.incident
+    if incident is not None:
+        view.incident.incident = incident.name
+        view.incident.position = incident.position
+        view.incident.confirmed = incident.confirmed
     if state.last_result is not None:
         write(state.last_result, view.last_result)
         _write_hands(state.last_cells, state.last_public, view.last_hands)

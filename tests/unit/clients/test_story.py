@@ -7,12 +7,13 @@ from croupier.table.v1 import events_pb2 as e
 from croupier.table.v1.table_pb2 import CardHand, SeenCard, TableEvent
 
 from clients.cli.names import Names
-from clients.cli.rules import CLAUSES, RULES, clause_text
+from clients.cli.rules import CLAUSES, INCIDENTS, OUTCOMES, RULES, clause_text
 from clients.cli.story import holding, own_lines, points, result_line, tell
 from shared.cards import DECK, parse_card
 from shared.games import baccarat
 from shared.games.play import Cell
 from shared.games.registry import GAMES
+from shared.table.follow_hand import OUTCOMES as BY_GAME
 
 NAMES = Names("p_me", {"p_bob": "Bob"})
 
@@ -117,6 +118,22 @@ def card(text: str) -> int:
             TableEvent(join_failed=e.JoinFailed(player="p_me", why="OBJECTED")),
             "You do not join (objected).",
         ),
+        (
+            TableEvent(incident_reported=e.IncidentReported(incident="wrong_order", by_pit=True)),
+            "The pit reports: wrong order.",
+        ),
+        (
+            TableEvent(incident_reported=e.IncidentReported(incident="card_exposed")),
+            "The dealer reports: card exposed.",
+        ),
+        (
+            TableEvent(incident_resolved=e.IncidentResolved(outcome="go_on")),
+            "Play goes on (TAB-08).",
+        ),
+        (
+            TableEvent(penalty_given=e.PenaltyGiven(player="p_me", penalty="fine", amount=500)),
+            "The pit: fine of 5.00 for you.",
+        ),
         (TableEvent(table_opened=e.TableOpened()), ""),
         (TableEvent(), ""),
     ],
@@ -185,6 +202,14 @@ def test_points_are_those_of_the_rules() -> None:
         for second in DECK[::7]:
             cells = (Cell(0, first), Cell(1, second))
             assert points([str(first), str(second)]) == baccarat.total(cells)
+
+
+def test_what_incidents_lead_to_is_told_as_the_table_does_it() -> None:
+    assert list(RULES) == list(BY_GAME)
+    for incident, outcomes in INCIDENTS.items():
+        done = [by_incident[incident].replace("_", " ") for by_incident in BY_GAME.values()]
+        assert list(outcomes) == done
+    assert {outcome for outcomes in INCIDENTS.values() for outcome in outcomes} == set(OUTCOMES)
 
 
 def test_every_game_is_explained_and_every_clause_it_names() -> None:

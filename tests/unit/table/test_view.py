@@ -285,3 +285,17 @@ def test_every_decision_on_offer_would_be_taken() -> None:
     with pytest.raises(CroupierError) as refused:
         decide(story.state, e.DecisionMade("ann", 1, "raise", at=story.now))
     assert refused.value.reason == "ILLEGAL_DECISION"
+
+
+def test_everybody_sees_what_was_reported_until_it_is_over() -> None:
+    story = Story("battle", cards="2c 2d 2h 2s 3c 3d 5h Ts", chips=("ann",))
+    story.run()
+    story.bet("ann", 1, "stake", 100)
+    story.done("ann")
+    story.expire_cut()
+    assert not public_view(story.state).HasField("incident")
+    story.do(e.IncidentReported("dealer", "card_exposed", 8, "", story.now))
+    seen = public_view(story.state).incident
+    assert (seen.incident, seen.position, seen.confirmed) == ("card_exposed", 8, False)
+    story.do(e.IncidentConfirmed("pit", story.now))
+    assert not public_view(story.state).HasField("incident")
