@@ -77,6 +77,10 @@ evening: .venv/installed-dev build/stubs/.made ## A thousand hands of each game,
 chaos: .venv/installed-dev build/stubs/.made ## All games while processes are killed, paused and cut off, then check all (MINUTES=10, SEED=…)
 	@$(BIN)/python -m tests.chaos.run --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
+.PHONY: partitions
+partitions: .venv/installed-dev build/stubs/.made ## All games on seven hosts while each link between them is cut, one way and both (root, SEED=…)
+	@$(BIN)/python -m tests.chaos.partitions $(if $(SEED),--seed $(SEED))
+
 .PHONY: lock
 lock: .venv/installed ## Pin requirements*.in into requirements*.txt, with hashes (needs uv)
 	@uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet requirements.in --output-file requirements.txt

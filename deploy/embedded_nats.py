@@ -22,16 +22,18 @@ _MAX_FILE_BYTES = 10 * 1024 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedNats:
-    """One NATS server: its folder, its port of 127.0.0.1, the password of its one user."""
+    """One NATS server: its folder, its port, the password of its one user, the address that it
+    listens on."""
 
     folder: Path
     port: int
     password: str
+    host: str = "127.0.0.1"
 
     @property
     def url(self) -> str:
         """What a client connects to, password included."""
-        return f"nats://{USER}:{self.password}@127.0.0.1:{self.port}"
+        return f"nats://{USER}:{self.password}@{self.host}:{self.port}"
 
     def prepare(self) -> None:
         """Writes the configuration, ends a server that an earlier run left running. Repeatable."""
@@ -42,7 +44,7 @@ class EmbeddedNats:
             end_orphan(int(pid_file.read_text()), (str(config_file),), signal.SIGTERM)
         pid_file.unlink(missing_ok=True)
         config = {
-            "listen": f"127.0.0.1:{self.port}",
+            "listen": f"{self.host}:{self.port}",
             "server_name": "croupier",
             "pid_file": str(pid_file),
             "max_payload": _MAX_PAYLOAD_BYTES,
@@ -71,7 +73,7 @@ class EmbeddedNats:
 
     async def _greets(self) -> bool:
         try:
-            reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+            reader, writer = await asyncio.open_connection(self.host, self.port)
         except OSError:
             return False
         try:

@@ -25,7 +25,6 @@ _ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
 _INITDB_TIMEOUT_S = 120
 _READY_POLL_S = 0.05
 _SETTINGS = {
-    "listen_addresses": "127.0.0.1",
     # Paths of Unix sockets may have 107 bytes only, and a clone may lie deep: TCP does for all.
     "unix_socket_directories": "",
     "max_connections": "200",
@@ -41,11 +40,17 @@ _SETTINGS = {
     # The passwords are 256 random bits: more rounds would only make connecting slower.
     "scram_iterations": "64",
 }
+# Where it listens says who can come at all; whoever comes needs a password.
+_FROM_OTHER_HOSTS = """
+host all all all scram-sha-256
+host replication all all scram-sha-256
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPostgres:
-    """One Postgres server: its folder, its port of 127.0.0.1, the superuser's password.
+    """One Postgres server: its folder, its port, the superuser's password, the address that it
+    listens on.
 
     `settings` are added to, or replace, the defaults above. Works as a normal user and as root (the
     server then runs under another account, which owns the data folder).
@@ -55,6 +60,7 @@ class EmbeddedPostgres:
     port: int
     password: str
     settings: Mapping[str, str] = field(default_factory=dict)
+    host: str = "127.0.0.1"
 
     @property
     def data(self) -> Path:
@@ -76,7 +82,7 @@ class EmbeddedPostgres:
 
     def program(self, log: Path) -> Program:
         """The server in the foreground. SIGINT is its fast, clean stop."""
-        settings = {**_SETTINGS, **self.settings}
+        settings = {"listen_addresses": self.host, **_SETTINGS, **self.settings}
         argv = [str(binary("postgres")), "-D", str(self.data), "-p", str(self.port)]
         for name, value in settings.items():
             argv += ["-c", f"{name}={value}"]
@@ -93,7 +99,7 @@ class EmbeddedPostgres:
     ) -> str:
         """The connection string for `user`; without a `password` the superuser's is meant."""
         secret = quote(self.password if password is None else password, safe="")
-        return f"postgresql://{user}:{secret}@127.0.0.1:{self.port}/{database}"
+        return f"postgresql://{user}:{secret}@{self.host}:{self.port}/{database}"
 
     async def ready(self, timeout_s: float) -> None:
         """Waits until the server answers (after a crash it replays its log first), else raises
@@ -157,6 +163,8 @@ class EmbeddedPostgres:
             word.unlink()
         if made.returncode != 0:
             raise RuntimeError(f"initdb failed: {made.stdout}{made.stderr}")
+        with (making / "pg_hba.conf").open("a") as rules:
+            rules.write(_FROM_OTHER_HOSTS)
         making.rename(self.data)
 
     def _end_orphan(self) -> None:

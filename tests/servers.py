@@ -8,7 +8,8 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,6 +20,7 @@ from deploy.embedded_nats import EmbeddedNats
 from deploy.embedded_postgres import EmbeddedPostgres
 from deploy.migrate import LOGIN_ROLES, bring_up_to_date
 from deploy.program import Program, free_port
+from tests.network import Host
 
 # Test servers listen on 127.0.0.1 only and hold nothing: one word for all their users.
 PASSWORD = "for-tests-only"
@@ -38,18 +40,22 @@ class Running:
     program: Program
     server: EmbeddedPostgres | EmbeddedNats
     process: subprocess.Popen[bytes] | None = None
+    within: Callable[[], AbstractContextManager[None]] = nullcontext
 
     def start(self) -> None:
         """Starts the server and waits until it serves."""
-        self.server.prepare()
-        self.process = self.program.start()
+        self._begin()
         in_own_loop(self.server.ready(START_TIMEOUT_S))
 
     async def start_again(self) -> None:
         """The same from inside a running loop, after `kill` or `stop`."""
-        self.server.prepare()
-        self.process = self.program.start()
+        self._begin()
         await self.server.ready(START_TIMEOUT_S)
+
+    def _begin(self) -> None:
+        self.server.prepare()
+        with self.within():
+            self.process = self.program.start()
 
     def kill(self) -> None:
         """kill -9, and waits for the end."""
@@ -119,23 +125,29 @@ class PostgresForTests(Running):
             await connection.close()
 
 
-def postgres_for_tests(folder: Path) -> PostgresForTests:
+def postgres_for_tests(folder: Path, host: Host | None = None) -> PostgresForTests:
     """A Postgres whose writes need not survive a power cut (a killed server loses nothing)."""
     server = EmbeddedPostgres(
         folder / "postgres",
         free_port(),
         PASSWORD,
         {"fsync": "off", "full_page_writes": "off", "max_connections": "300"},
+        host.address if host else "127.0.0.1",
     )
     folder.joinpath("postgres").mkdir()
     server.prepare()
-    return PostgresForTests(server.program(folder / "postgres.log"), server=server)
+    running = PostgresForTests(server.program(folder / "postgres.log"), server=server)
+    running.within = host.inside if host else nullcontext
+    return running
 
 
-def nats_for_tests(folder: Path) -> Running:
+def nats_for_tests(folder: Path, host: Host | None = None) -> Running:
     """A NATS server with JetStream."""
-    server = EmbeddedNats(folder / "nats", free_port(), PASSWORD)
-    return Running(server.program(folder / "nats.log"), server)
+    where = host.address if host else "127.0.0.1"
+    server = EmbeddedNats(folder / "nats", free_port(), PASSWORD, where)
+    running = Running(server.program(folder / "nats.log"), server)
+    running.within = host.inside if host else nullcontext
+    return running
 
 
 def temporary_folder() -> Path:

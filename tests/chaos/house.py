@@ -1,5 +1,5 @@
 """A house of real processes to be killed, paused and cut off: two table nodes, each service in a
-process of its own, and wires that can be cut between them."""
+process of its own, and wires that can be cut between them; or each of them on a host of its own."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from clients.api.connection import Connection
 from shared.ops.settings import RelaySettings, WalletSettings
 from shared.rpc.access import Role
 from tests.integration.table.house import House, Process
+from tests.network import Host
 from tests.servers import PostgresForTests, Running, nats_for_tests, postgres_for_tests
 from tests.services import token
 from tests.wire import Wire, wire_to
@@ -31,7 +32,8 @@ PATIENCE_S = 60.0
 
 @dataclass
 class ChaosHouse(House):
-    """A house whose processes all may die. Clients reach the nodes over `client_wires`."""
+    """A house whose processes all may die. Clients reach the nodes over `client_wires`, where there
+    are such."""
 
     postgres: PostgresForTests = field(kw_only=True)
     nats: Running = field(kw_only=True)
@@ -76,7 +78,9 @@ class ChaosHouse(House):
     def connect(self, who: str, role: Role) -> Connection:
         """A client of all table nodes."""
         said = token(role, who, TOKEN_TTL_S)
-        addresses = [f"127.0.0.1:{wire.port}" for wire in self.client_wires]
+        addresses = [f"127.0.0.1:{wire.port}" for wire in self.client_wires] or [
+            self.address(name) for name in NODES
+        ]
         return Connection(addresses, lambda: said, PATIENCE_S)
 
     def _of(self, name: str) -> Any:
@@ -87,24 +91,40 @@ class ChaosHouse(House):
 
 @asynccontextmanager
 async def chaos_house(folder: Path) -> AsyncIterator[ChaosHouse]:
-    """Such a house, open, in its own folder."""
-    postgres, nats = postgres_for_tests(folder), nats_for_tests(folder)
-    async with AsyncExitStack() as stack:
-        await asyncio.to_thread(postgres.start)
-        stack.callback(postgres.stop)
-        await asyncio.to_thread(nats.start)
-        stack.callback(nats.stop)
-        database = await postgres.database()
-        house = ChaosHouse(database, nats.server.url, folder, postgres=postgres, nats=nats)  # type: ignore[union-attr]
-        stack.callback(_kill_all, house)
+    """Such a house on this host, open, in its own folder."""
+    async with _servers(folder, {}) as house, AsyncExitStack() as stack:
         for name in (*SERVICES, *NODES):
-            role = "croupier_" + name.partition("-")[0]
-            house.wires[name] = wire = await stack.enter_async_context(wire_to(database.dsn(role)))
-            house.dsns[name] = wire.through(database.dsn(role))
+            dsn = house.database.dsn("croupier_" + name.partition("-")[0])
+            house.wires[name] = wire = await stack.enter_async_context(wire_to(dsn))
+            house.dsns[name] = wire.through(dsn)
         await _open(house)
         for name in NODES:
             url = f"tcp://{house.address(name)}"
             house.client_wires.append(await stack.enter_async_context(wire_to(url)))
+        yield house
+
+
+@asynccontextmanager
+async def house_on(hosts: dict[str, Host], folder: Path) -> AsyncIterator[ChaosHouse]:
+    """Such a house, each process on the host of its name."""
+    async with _servers(folder, hosts) as house:
+        await _open(house)
+        yield house
+
+
+@asynccontextmanager
+async def _servers(folder: Path, hosts: dict[str, Host]) -> AsyncIterator[ChaosHouse]:
+    """Postgres and NATS of a house in which nothing else runs yet. All is killed at the end."""
+    postgres = postgres_for_tests(folder, hosts.get("postgres"))
+    nats = nats_for_tests(folder, hosts.get("nats"))
+    async with AsyncExitStack() as stack:
+        stack.callback(postgres.kill)
+        await postgres.start_again()
+        stack.callback(nats.kill)
+        await nats.start_again()
+        database, url = await postgres.database(), nats.server.url  # type: ignore[union-attr]
+        house = ChaosHouse(database, url, folder, hosts=hosts, postgres=postgres, nats=nats)
+        stack.callback(_kill_all, house)
         yield house
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -34,6 +34,7 @@ from services.wallet.main import serve as serve_wallet
 from shared.ops.settings import RelaySettings, ShuffleSettings, TableSettings, WalletSettings
 from shared.rpc.access import Role
 from shared.rpc.errors import STATUS, from_rpc_error
+from tests.network import Host
 from tests.polling import eventually
 from tests.servers import Database
 from tests.services import PUBLIC_KEY, bearer, token
@@ -84,6 +85,7 @@ class Process:
     service: str
     settings: Any
     log: Path
+    within: Callable[[], AbstractContextManager[None]] = nullcontext
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -99,7 +101,8 @@ class Process:
             for name, value in fields.items()
         }
         argv = (sys.executable, "-m", "deploy.serve", self.service)
-        self.process = Program(self.service, argv, self.log, env).start()
+        with self.within():
+            self.process = Program(self.service, argv, self.log, env).start()
         await eventually(lambda: serves(self.address), within_s=60)
 
     def pause(self) -> None:
@@ -338,12 +341,14 @@ class House:
     services: dict[str, Serving | Process] = field(default_factory=dict)
     channels: dict[str, grpc.aio.Channel] = field(default_factory=dict)
     dsns: dict[str, str] = field(default_factory=dict)
+    hosts: dict[str, Host] = field(default_factory=dict)
+    """Where a service runs, if not on this host."""
 
     def _common(self, name: str, role: str) -> dict[str, Any]:
-        port = free_port()
+        where = self.hosts[name].address if name in self.hosts else "127.0.0.1"
         return {
             "node": name,
-            "listen": f"127.0.0.1:{port}",
+            "listen": f"{where}:{free_port()}",
             "metrics_listen": "127.0.0.1:0",
             "token_public_key": PUBLIC_KEY,
             "database_dsn": SecretStr(self.dsns.get(name) or self.database.dsn(role)),
@@ -357,7 +362,8 @@ class House:
         return serving
 
     async def _start_process(self, name: str, settings: Any) -> Process:
-        process = Process(settings.service, settings, self.folder / f"{name}.log")
+        within = self.hosts[name].inside if name in self.hosts else nullcontext
+        process = Process(settings.service, settings, self.folder / f"{name}.log", within)
         self.services[name] = process
         await process.start()
         return process
