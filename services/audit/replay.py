@@ -14,7 +14,7 @@ from typing import Any
 
 from croupier.shuffle.v1 import events_pb2 as shuffle
 from croupier.table.v1 import events_pb2 as table
-from croupier.type.v1 import card_pb2
+from croupier.type.v1 import card_pb2, sealed_pb2
 from google.protobuf.message import DecodeError
 
 from services.audit.verify.findings import Read
@@ -80,7 +80,7 @@ def replay(reads: Sequence[Read], keyring: Keyring | None) -> Replay:
                 read.event,
                 event_type(read.event.type).derived,
                 json.dumps(opener.body(read), ensure_ascii=False, separators=(",", ":")),
-                words_of(read.event.type, read.body),
+                opener.told(read),
                 board.sights(),
             )
         )
@@ -153,9 +153,30 @@ class _Opener:
         except UnsealError:
             return None
 
+    def note(self, read: Read) -> str:
+        """What the house wrote beside the event, as far as it can be opened (TAB-08)."""
+        if self.keyring is None or "note" not in read.body.DESCRIPTOR.fields_by_name:
+            return ""
+        sealed = read.body.note
+        if not isinstance(sealed, sealed_pb2.Sealed) or not sealed.ciphertext:
+            return ""
+        try:
+            return KeyringSealer(self.keyring).open_text(read.event.hand_id or "", sealed)
+        except UnsealError:
+            return ""
+
+    def told(self, read: Read) -> str:
+        """The event in words, its note with them."""
+        note = self.note(read)
+        words = words_of(read.event.type, read.body)
+        return f"{words} (“{note}”)" if note else words
+
     def body(self, read: Read) -> Any:
-        """The event's JSON, with `opened` beside each private card that could be opened."""
+        """The event's JSON, with `opened` beside each private card, and each note, that could be
+        opened."""
         body = to_json(read.body)
+        if note := self.note(read):
+            body["opened"] = note
         if read.event.type == "CardsShown":
             proofs = self.proofs(read)
             for card in body["cards"]:

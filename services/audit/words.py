@@ -44,6 +44,10 @@ def _transfer_posted(body: Any) -> str:
     return f"The wallet posts {_listed(legs)}"
 
 
+def _spaced(name: str) -> str:
+    return name.replace("_", " ")
+
+
 def _positions(values: Iterable[int]) -> str:
     return _listed(str(value) for value in values)
 
@@ -73,6 +77,14 @@ _WORDS: Mapping[str, Callable[[Any], str]] = {
     "DecisionDefaulted": lambda body: f"The clock decides for box {body.box}: {body.action}",
     "ClockExpired": lambda body: "The clock has run out",
     "HandSettled": _hand_settled,
+    "IncidentReported": lambda body: (
+        f"{body.by}, {'pit' if body.by_pit else 'dealer'}, reports {_spaced(body.incident)}"
+        + (f", position {body.position}" if body.incident == "card_exposed" else "")
+    ),
+    "IncidentConfirmed": lambda body: f"{body.by}, pit, confirms it",
+    "IncidentResolved": lambda body: f"What follows from it: {_spaced(body.outcome)}",
+    "HandRedealt": lambda body: f"The hand is to be dealt again: {_spaced(body.why)}",
+    "HandRuledVoid": lambda body: f"{body.by}, pit, rules that the hand is void",
     "HandVoided": lambda body: f"The hand is void, all stakes go back: {body.why}",
     "CommissionTaken": lambda body: f"{body.player} pays {body.taken} of {body.owed} commission",
     "TransferPosted": _transfer_posted,

@@ -8,8 +8,9 @@ import os
 import pty
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,11 +18,13 @@ from typer.testing import CliRunner, Result
 
 from clients.api import RefusedError, TableClient, commands
 from clients.api.house import Identity, find_house
+from clients.api.sight import Sight
 from clients.bots.closing import settle, verify_everything
 from clients.bots.run import open_tables, play_hands
 from clients.bots.strategies import STRATEGIES
 from clients.cli.app import app
 from tests.e2e.houses import ROOT, HouseOnDisk
+from tests.e2e.seats import CHIPS, bet, deciding, seated, until
 from tests.polling import eventually
 
 Croupier = Callable[..., Result]
@@ -259,3 +262,100 @@ def test_a_run_at_an_open_house_plays_verifies_and_sums_up(open_house: HouseOnDi
     assert "10 hands" in ran.out
     assert "everything holds" in ran.out
     assert "all accounts together: 0.00 CHF" in ran.out
+
+
+Pit = Callable[..., Awaitable[Result]]
+
+
+@pytest.fixture
+def pit(croupier: Croupier) -> Pit:
+    """The same from within a test that holds a seat at the time."""
+    return partial(asyncio.to_thread, croupier)
+
+
+async def test_the_pit_at_a_table_of_hold_em(open_house: HouseOnDisk, pit: Pit) -> None:
+    await pit("table", "open", "casino_holdem", "--table", "floor")
+    matrix = (await pit("pit", "incidents")).stdout
+    assert "wrong_card_count  void      void    redeal         void         redeal" in matrix
+    async with seated(open_house, "p_ann", "floor") as ann:
+        changed = await pit("pit", "report", "floor", "dealer_change", "--note", "a break")
+        assert "The pit reports: dealer change.\nPlay goes on (TAB-08).\n" in changed.stdout
+        await bet(ann, "ante")
+        hand = (await until(ann, deciding)).table.hand_id
+        shown = (await pit("pit", "show", "floor")).stdout
+        assert f"floor  casino_holdem  decisions  hand {hand}" in shown
+        assert "p_ann   490.00  1" not in shown  # the stake lies there till the end
+        assert "p_ann   500.00  1" in shown
+        assert "board" in shown
+
+        early = await pit("pit", "report", "floor", "dealer_change", status=1)
+        assert "HAND_RUNNING" in str(early.exception)
+        exposed = await pit("pit", "report", "floor", "card_exposed", "--card", "0", "--json")
+        events = [one["type"] for one in json.loads(exposed.stdout)]
+        assert events == ["IncidentReported", "IncidentResolved"]
+        again = await pit("pit", "report", "floor", "wrong_card_count", "--as-dealer")
+        assert "The dealer reports: wrong card count." in again.stdout
+        assert "The hand is dealt again (wrong card count): antes stay." in again.stdout
+        await until(ann, deciding)
+        ruled = await pit("pit", "void", "floor", "--note", "a quarrel")
+        assert "The hand is void (management): all stakes go back." in ruled.stdout
+        nothing = await pit("pit", "void", "floor", status=1)
+        assert "NO_HAND" in str(nothing.exception)
+        await until(ann, lambda _: ann.you.free_chips.minor_units == CHIPS)
+        replayed = (await pit("replay", hand)).stdout
+        for words in (
+            "local-pit, pit, reports card exposed, position 0",
+            "local-dealer, dealer, reports wrong card count",
+            "The hand is to be dealt again: wrong card count",
+            "local-pit, pit, rules that the hand is void (“a quarrel”)",
+        ):
+            assert words in replayed
+        assert (await pit("verify", hand)).stdout.startswith(f"✓ {hand} verifies")
+
+        unknown = await pit("pit", "warn", "floor", "p_bob", status=2)
+        assert "p_ann" in unknown.output
+        await pit("pit", "warn", "floor", "p_ann")
+        fined = await pit("pit", "fine", "floor", "p_a", "12.50", "--note", "a word")
+        assert "p_ann pays a fine of 12.50." in fined.stdout
+        await until(ann, lambda _: ann.you.free_chips.minor_units == CHIPS - 1_250)
+        removed = await pit("pit", "remove", "floor", "p_ann")
+        assert "p_ann leaves the table." in removed.stdout
+        await until(ann, lambda sight: sight.seat is None)
+        with pytest.raises(RefusedError, match="PLAYER_REMOVED"):
+            await ann.execute(commands.join())
+    closed = await pit("pit", "close", "floor")
+    assert "floor closes" in closed.stdout
+
+
+def deciding_or_over(played: int, sight: Sight) -> bool:
+    return deciding(sight) or sight.table.table.hands_played > played
+
+
+async def test_the_pit_confirms_an_exposed_card_at_battle(
+    open_house: HouseOnDisk, pit: Pit
+) -> None:
+    await pit("table", "open", "battle", "--table", "ring")
+    async with seated(open_house, "p_bea", "ring") as bea:
+        for _ in range(40):  # nearly half of all boxes win at once
+            await bet(bea, "stake")
+            played = bea.table.table.hands_played
+            if deciding(await until(bea, partial(deciding_or_over, played))):
+                break
+        exposed = await pit("pit", "report", "ring", "card_exposed", "--as-dealer")
+        assert exposed.stdout.endswith("It waits for the pit: croupier pit confirm ring\n")
+        assert "card_exposed, waits to be confirmed" in (await pit("pit", "show", "ring")).stdout
+        confirmed = await pit("pit", "confirm", "ring")
+        assert "The next card is burned (TAB-08)." in confirmed.stdout
+        nothing = await pit("pit", "confirm", "ring", status=1)
+        assert "INCIDENT_NOT_ALLOWED" in str(nothing.exception)
+        await until(bea, deciding)
+        await bea.execute(commands.decide(1, "surrender"))
+
+
+async def test_wrong_usage_of_the_pit_is_told(pit: Pit) -> None:
+    assert "an incident is one of" in (await pit("pit", "report", "t", "fire", status=2)).output
+    await pit("table", "open", "draw_poker", "--table", "cards", "--ante", "1")
+    whose = await pit("pit", "report", "cards", "card_exposed", status=2)
+    assert "whose card?" in whose.output
+    gone = await pit("pit", "show", "nowhere", status=1)
+    assert "TABLE_NOT_FOUND" in str(gone.exception)

@@ -212,6 +212,31 @@ def test_burned_cards_lie_where_they_are_burned() -> None:
     assert [each.card for each in told.proofs] == ["2c"]
 
 
+def test_what_the_pit_does_is_told_with_its_note() -> None:
+    note = KeyringSealer(FIELD_KEYS).seal_text(HAND, "the ace lay open")
+    reads = [
+        as_read(
+            table.IncidentReported(by="dan", incident="card_exposed", position=7, note=note),
+            "table/t1",
+            hand_id=HAND,
+        ),
+        as_read(table.IncidentConfirmed(by="pia"), "table/t1"),
+        as_read(table.IncidentResolved(incident="card_exposed", outcome="go_on"), "table/t1"),
+        as_read(table.HandRuledVoid(by="pia"), "table/t1"),
+    ]
+    told = replay(reads, FIELD_KEYS)
+    assert [step.text for step in told.steps] == [
+        "dan, dealer, reports card exposed, position 7 (“the ace lay open”)",
+        "pia, pit, confirms it",
+        "What follows from it: go on",
+        "pia, pit, rules that the hand is void",
+    ]
+    assert json.loads(told.steps[0].body_json)["opened"] == "the ace lay open"
+    for keys in (None, OTHER_KEYS):
+        (step, *_) = replay(reads, keys).steps
+        assert step.text == "dan, dealer, reports card exposed, position 7"
+
+
 def test_every_event_has_words() -> None:
     for name, known in EVENT_TYPES.items():
         assert words_of(name, known.message()).strip()
