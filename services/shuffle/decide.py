@@ -92,7 +92,7 @@ class Cut:
 class OpenSeed:
     asker: Asker
     player: str
-    seed: bytes
+    seed: bytes = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)

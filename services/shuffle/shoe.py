@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import Enum
 from typing import Any
@@ -67,7 +67,7 @@ class PlayerSeed:
 
     player: str
     commitment: bytes
-    seed: bytes | None = None
+    seed: bytes | None = field(default=None, repr=False)
     reused: bool = False
 
 
@@ -91,7 +91,7 @@ class Shoe:
     root: bytes = b""
     marks: tuple[Mark | None, ...] = ()
     cut_card_reached: bool = False
-    server_seed: bytes = b""
+    server_seed: bytes = field(default=b"", repr=False)
     """Only once it is published."""
 
     @property
@@ -151,7 +151,7 @@ class ShoeCut:
 @dataclass(frozen=True, slots=True)
 class SeedOpened:
     player: str
-    seed: bytes
+    seed: bytes = field(repr=False)
     epoch: int
 
 
@@ -219,7 +219,7 @@ class ShoeClaimed:
 @dataclass(frozen=True, slots=True)
 class ShoeRetired:
     reason: RetireReason
-    server_seed: bytes
+    server_seed: bytes = field(repr=False)
     dealt_to: int
     burned: tuple[int, ...]
     exposed: tuple[int, ...]

@@ -39,6 +39,7 @@ from services.shuffle.shoe import (
     Event,
     Phase,
     RetireReason,
+    SeedReused,
     Shoe,
     ShoeCut,
     ShoeOpened,
@@ -165,10 +166,12 @@ class Shoes:
         command = OpenSeed(asker, player, seed)
         async with self._live.locked(request.shoe_id) as live:
             try:
-                await self._carry_out(live, request, asker, _ready(command), write)
+                events = await self._carry_out(live, request, asker, _ready(command), write)
             except SeedUsedError:
-                await self._carry_out(live, request, asker, _ready(NoteReuse(asker, player)))
-                raise reused() from None
+                note = _ready(NoteReuse(asker, player))
+                events = await self._carry_out(live, request, asker, note)
+        if any(isinstance(event, SeedReused) for event in events):
+            raise reused()
 
     async def seal(self, request: Request, asker: Asker) -> ShoeSealed:
         """Fixes the order from all seeds opened by now."""
@@ -264,14 +267,9 @@ class Shoes:
                 # done now may be what this very request has done already.
                 if await live.catch_up(self._log):
                     continue
-                if isinstance(command, Disclose):
-                    raise
-                earlier = await self._earlier(request)
+                earlier = await self._again(live, request, command)
                 if earlier is None:
                     raise
-                # A new owner that repeats the old one's request fences him all the same.
-                claim = Claim(command.asker)
-                await self._carry_out(live, request, command.asker, _ready(claim))
                 return earlier
             if not events:
                 return ()
@@ -288,8 +286,21 @@ class Shoes:
             await live.catch_up(self._log)
             if answer.outcome is not Outcome.CONFLICT:
                 # The id is in already: with this body, or it is refused for having another.
-                return await self._earlier(request) or ()
+                return await self._again(live, request, command) or ()
         raise CroupierError("LOG_CONFLICT", "others write to this shoe: try again")
+
+    async def _again(
+        self, live: LiveShoe, request: Request, command: Command
+    ) -> tuple[Event, ...] | None:
+        """What this request did when it was first made, for whoever may still ask by what has been
+        written since. A new owner that repeats the old one's request fences him all the same."""
+        if request.id is None:
+            return None  # A claim.
+        earlier = await self._earlier(request, request.id)
+        if earlier is not None and not isinstance(command, Disclose):
+            claim = _ready(Claim(command.asker))
+            await self._carry_out(live, request, command.asker, claim)
+        return earlier
 
     async def _retired_elsewhere(self, live: LiveShoe, gone: SeedGoneError) -> None:
         """Another process may have published the seed and thrown the stored one away."""
@@ -329,11 +340,10 @@ class Shoes:
         )
         return Append(uuid4(), stream_of(request.shoe_id), live.version, written, key)
 
-    async def _earlier(self, request: Request) -> tuple[Event, ...] | None:
+    async def _earlier(self, request: Request, request_id: UUID) -> tuple[Event, ...] | None:
         """What this request did when it was first made; REQUEST_BODY_DIFFERS for another body."""
-        assert request.id is not None  # Only a claim has none, and it is never in already.
         stream = stream_of(request.shoe_id)
-        record = await self._log.find_command(stream, request.caller, request.id)
+        record = await self._log.find_command(stream, request.caller, request_id)
         if record is None:
             return None
         if record.body_hash != request.body_hash:

@@ -177,6 +177,49 @@ async def test_an_opening_repeated_by_an_older_owner_is_refused(desk: Desk) -> N
     assert await refusal(desk.open(again=asked)) == "STALE_EPOCH"
 
 
+async def test_a_stale_owners_request_is_refused_where_nobody_has_heard_of_the_new_one(
+    start: Start,
+) -> None:
+    """The new owner has asked another process, for the very same: it is not for the old one."""
+    asked = request_id()
+    here, there = (await start()).desk, (await start()).desk
+    await here.ready()
+    answer = await there.at(epoch=2).deal(*FOUR, again=asked)
+    assert len(answer.cards) == 4
+    assert await refusal(here.deal(*FOUR, again=asked)) == "STALE_EPOCH"
+
+
+async def test_a_new_owner_who_repeats_a_request_elsewhere_fences_the_old_one(
+    start: Start,
+) -> None:
+    asked = request_id()
+    here, there = (await start()).desk, (await start()).desk
+    await here.ready()
+    answer = await there.deal(*FOUR, again=asked)
+    assert await here.at(epoch=2).deal(*FOUR, again=asked) == answer
+    later = pb.DealRequest.Draw(position=4, use=OPEN)
+    assert await refusal(there.deal(later)) == "STALE_EPOCH"
+
+
+async def test_a_seed_refused_for_its_reuse_is_refused_again(
+    process: Process, start: Start
+) -> None:
+    """The same request gets the same answer, not that of the event that it left."""
+    asked, desk = request_id(), process.desk
+    second = f"{desk.shoe}-2"
+    for shoe_id in (desk.shoe, second):
+        await desk.open(shoe_id)
+        await desk.commit("ann", desk.seed("ann"), shoe_id)
+        await desk.cut(shoe_id=shoe_id)
+    await desk.open_seed("ann", desk.seed("ann"))
+    for each in (desk, desk, (await start()).desk):
+        assert await refusal(each.open_seed("ann", desk.seed("ann"), second, again=asked)) == (
+            "SEED_REUSED"
+        )
+    recorded = await process.log.read_stream(f"shuffle/{second}")
+    assert [event.type for event in recorded].count("SeedReused") == 1
+
+
 async def test_a_claim_fences_across_a_restart(start: Start) -> None:
     desk = (await start()).desk
     await desk.ready()
