@@ -28,12 +28,12 @@ from shared.table.sealer import KeyringSealer
 from tests.chaos.simulated.bus import Bus, Relay
 from tests.chaos.simulated.database import (
     Database,
-    FarDirectory,
     FarLog,
     FarPool,
     FarStore,
     SnapshotPool,
 )
+from tests.chaos.simulated.directory import FarDirectory
 from tests.chaos.simulated.loop import Process, VirtualLoop, spawn
 from tests.chaos.simulated.rpc import Channel, Network, RpcServer
 from tests.chaos.simulated.wallet import Follower, Ledger

@@ -14,7 +14,8 @@ from services.table.directory import Directory, Place, Placed, home, preferred_n
 from services.table.load import Load
 from shared.log import MemoryLog, open_pool
 from tests.chaos.simulated.database import Database as SimulatedDatabase
-from tests.chaos.simulated.database import FarDirectory, FarPool
+from tests.chaos.simulated.database import FarPool
+from tests.chaos.simulated.directory import FarDirectory
 from tests.chaos.simulated.loop import Process
 from tests.chaos.simulated.wires import Wires
 from tests.servers import Database

@@ -24,6 +24,8 @@ from services.wallet.table_events import MONEY_EVENTS, BuyIn, decide, instructio
 from shared.ledger.accounts import player_account, wallet_stream
 from shared.log import Append, Appended, MemoryLog, NewEvent, RecordedEvent, event_hash
 from shared.money import Money
+from shared.proofs.seeds import player_seed_commitment
+from shared.table import events as e
 from shared.table.codec import TableCodec
 from shared.table.sealer import KeyringSealer
 from tests.playing import FIELD_KEYS, Bet, House
@@ -258,4 +260,47 @@ def as_read(body: Message, stream: str = "wallet/t1", version: int = 1, **envelo
     return Read(event._replace(**envelope), body)
 
 
+SEED = bytes(range(32))
 later = partial(timedelta, seconds=1)
+
+
+async def with_seed() -> Night:
+    """A hand before which ann pledges and reveals a seed and cuts, then the table closes."""
+    evening = await night()
+    give = evening.house.give
+    shoe = evening.house.tables["t1"].shoe
+    assert shoe is not None
+    commitment = player_seed_commitment(shoe.shoe_id, "ann", SEED)
+    await give("t1", e.SeedPledged("ann", commitment, shoe_id=shoe.shoe_id))
+    await evening.house.play("t1", *BETS, cut=77)
+    await give("t1", e.SeedRevealed("ann", SEED))
+    await evening.house.play("t1", *BETS)
+    for player in ("ann", "bob"):
+        await give("t1", e.LeaveRequested(player))
+    await give("t1", e.TableClosing("pit", "late"))
+    await evening.wallet.follow()
+    return evening
+
+
+async def evidence(hands: int = 1) -> Evidence:
+    return await Evidence.of(await played(hands))
+
+
+def index_of(events: list[RecordedEvent], kind: str) -> int:
+    return next(place for place, event in enumerate(events) if event.type == kind)
+
+
+def set_fields(body: Any, **fields: Any) -> None:
+    for name, value in fields.items():
+        setattr(body, name, value)
+
+
+def without(events: list[RecordedEvent], kind: str) -> None:
+    del events[index_of(events, kind)]
+
+
+def shift(events: list[RecordedEvent], kind: str, **by: float) -> None:
+    """Records the first event of a type earlier or later than it was."""
+    place = index_of(events, kind)
+    moved = events[place].recorded_at + timedelta(**by)
+    events[place] = events[place]._replace(recorded_at=moved)
