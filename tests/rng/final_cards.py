@@ -118,6 +118,7 @@ class FinalCards:
         freedom = (DECK_CARDS - 1) ** 2
         return Result(
             "positions",
+            self.shoes * DECK_CARDS,
             statistic,
             freedom,
             chi_square_tail(statistic, freedom),
@@ -131,7 +132,7 @@ class FinalCards:
     def _correlation(self, lag: int) -> tuple[float, float]:
         """By how much it is above that of a random permutation (Wald and Wolfowitz, 1943), and the
         standard error."""
-        shoes = (self.shoes + LAGS - 1 - lag) // LAGS
+        shoes = self._shoes_of(lag)
         mean = self.lag_sums[lag] / shoes
         variance = self.lag_squares[lag] / shoes - mean * mean
         pairs = DECK_CARDS - lag - 1
@@ -139,11 +140,15 @@ class FinalCards:
         scale = pairs * _VARIANCE
         return (mean - due) / scale, math.sqrt(variance / shoes) / scale
 
+    def _shoes_of(self, lag: int) -> int:
+        return (self.shoes + LAGS - 1 - lag) // LAGS
+
     def _serial(self, lag: int) -> Result:
         above, error = self._correlation(lag)
         z = above / error if error else math.copysign(math.inf, above)
         return Result(
             f"serial correlation, lag {lag + 1}",
+            self._shoes_of(lag) * (DECK_CARDS - lag - 1),
             z,
             0,
             normal_tail(z),
@@ -185,8 +190,9 @@ def rank_positions(shoes: Iterable[bytes], decks: int) -> Result:
     freedom = (cards - 1) * (DECK_CARDS - 1)
     return Result(
         f"positions, {decks} decks",
+        total * cards,
         statistic,
         freedom,
         chi_square_tail(statistic, freedom),
-        f"every card at every position of {total} shoes of {cards} cards",
+        f"every card at every position of {total:,} shoes of {cards} cards",
     )

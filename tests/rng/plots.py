@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 
 WIDTH, HEIGHT, MARGIN = 720, 300, 48
@@ -46,8 +46,9 @@ def bars(
         for n, label in enumerate(labels)
         if n % every == 0
     ]
-    parts.append(_text(MARGIN - 6, MARGIN + 4, f"{top:.0f}", "end"))
-    parts.append(_text(WIDTH - MARGIN, HEIGHT - 10, f"{x}; dots: expected", "end"))
+    parts.append(_text(MARGIN - 6, MARGIN + 4, f"{top:,.0f}", "end"))
+    parts.append(_text(MARGIN - 6, HEIGHT - MARGIN + 4, "0", "end"))
+    parts.append(_text(WIDTH - MARGIN, HEIGHT - 10, f"{x}; bars: counted, dots: expected", "end"))
     return _figure(title, parts, WIDTH, HEIGHT)
 
 
@@ -73,13 +74,18 @@ def around_zero(
         )
         parts.append(f'<circle cx="{center:.1f}" cy="{at(value):.1f}" r="4" fill="#2166ac"/>')
         parts.append(_text(center, HEIGHT - MARGIN + 16, labels[n]))
-    parts.append(_text(MARGIN - 6, MARGIN + 4, f"{top:.4f}", "end"))
+    parts += [
+        _text(MARGIN - 6, at(value) + 4, f"{1000 * value:.1f} ‰", "end")
+        for value in (top, 0.0, -top)
+    ]
     parts.append(_text(WIDTH - MARGIN, HEIGHT - 10, f"{x}; band: 95 % without any", "end"))
     return _figure(title, parts, WIDTH, HEIGHT)
 
 
-def heat(title: str, z: Sequence[Sequence[float]], x: str, y: str) -> str:
-    """Cells by how many standard deviations they are off."""
+def heat(
+    title: str, z: Sequence[Sequence[float]], columns: Mapping[int, str], x: str, y: str
+) -> str:
+    """Cells by how many standard deviations they are off; `columns`: those with a label."""
     cells: list[list[str]] = [[] for _ in _SHADES]
     for row, line in enumerate(z):
         for column, value in enumerate(line):
@@ -92,9 +98,14 @@ def heat(title: str, z: Sequence[Sequence[float]], x: str, y: str) -> str:
         for places, shade in zip(cells, _SHADES, strict=True)
         if places
     ]
+    parts += [_text(MARGIN + (n + 0.5) * _CELL, MARGIN - 6, label) for n, label in columns.items()]
+    parts += [
+        _text(MARGIN - 4, MARGIN + (n + 0.5) * _CELL + 4, str(n), "end")
+        for n in range(0, len(z), 5)
+    ]
     parts.append(_text(width / 2, height - MARGIN + 18, x))
     parts.append(
-        f'<text transform="translate({MARGIN - 14} {height / 2}) rotate(-90)" '
+        f'<text transform="translate({MARGIN - 28} {height / 2}) rotate(-90)" '
         f'text-anchor="middle">{escape(y)}</text>'
     )
     for n, shade in enumerate(_SHADES):

@@ -41,7 +41,7 @@ class RawBits:
         z, p = _monobit(data)
         words = Counter(array("H", data[: len(data) & ~1]))
         return [
-            Result("ones", z, 0, p, "as many ones as zeros"),
+            Result("ones", 8 * len(data), z, 0, p, "as many ones as zeros"),
             _runs(data),
             chi_square("bytes", "every byte as often as any other", _counts(Counter(data), 256)),
             chi_square(
@@ -109,7 +109,8 @@ def _runs(data: bytes) -> Result:
     share = number.bit_count() / bits
     due = 2 * bits * share * (1 - share)
     z = (changes + 1 - due) / (2 * math.sqrt(bits) * share * (1 - share))
-    return Result("runs of bits", z, 0, normal_tail(z), "how often a bit differs from the last")
+    about = "how often a bit differs from the last"
+    return Result("runs of bits", bits, z, 0, normal_tail(z), about)
 
 
 def _autocorrelation(data: bytes, lag: int) -> Result:
@@ -117,7 +118,8 @@ def _autocorrelation(data: bytes, lag: int) -> Result:
     pairs = bits - lag
     differing = ((number ^ (number >> lag)) & ((1 << pairs) - 1)).bit_count()
     z = (2 * differing - pairs) / math.sqrt(pairs)
-    return Result(f"bits {lag} apart", z, 0, normal_tail(z), "differ as often as they agree")
+    about = "differ as often as they agree"
+    return Result(f"bits {lag} apart", pairs, z, 0, normal_tail(z), about)
 
 
 def _drawn_below(data: bytes) -> Result:
@@ -136,5 +138,10 @@ def _compression(data: bytes) -> Result:
     ratio = len(zlib.compress(data, 6)) / len(data)
     statistic = (ratio - 1) * 1000
     return Result(
-        "compression", statistic, 0, 1.0 if ratio >= 1 else 0.0, "‰ by which deflate lengthens it"
+        "compression",
+        len(data),
+        statistic,
+        0,
+        1.0 if ratio >= 1 else 0.0,
+        "‰ by which deflate lengthens it",
     )

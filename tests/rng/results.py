@@ -13,9 +13,11 @@ LEAST_EXPECTED = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One test: its statistic, and the probability of one as extreme if all is well."""
+    """One test of `size` things that were counted: its statistic, and the probability of one as
+    extreme if all is well."""
 
     name: str
+    size: int
     statistic: float
     freedom: int
     p: float
@@ -24,12 +26,21 @@ class Result:
     @property
     def extreme(self) -> float:
         """How likely it is to be so far off: counts that fit too well are no better."""
-        return min(self.p, 2 * min(self.p, 1 - self.p)) if self.freedom else self.p
+        return 2 * min(self.p, 1 - self.p) if self.freedom else self.p
 
-    def line(self) -> str:
-        """A row of a Markdown table."""
+    def corrected(self, tests: int) -> float:
+        """A bound for how often the least p of so many tests is as small as this one, however they
+        hang together (Bonferroni)."""
+        return min(1.0, tests * self.extreme)
+
+    def line(self, tests: int, alarm: float) -> str:
+        """A row of a Markdown table of so many tests; a p below `alarm` gives one."""
         freedom = f" ({self.freedom})" if self.freedom else ""
-        return f"| {self.name} | {self.statistic:.2f}{freedom} | {self.p:.4f} | {self.about} |"
+        verdict = "ALARM" if self.extreme < alarm else "holds"
+        return (
+            f"| {self.name} | {self.size:,} | {self.statistic:.2f}{freedom} | {self.p:.4f} "
+            f"| {self.corrected(tests):.2g} | {verdict} | {self.about} |"
+        )
 
 
 def chi_square(
@@ -43,7 +54,7 @@ def chi_square(
     cells = _pooled(observed, expected)
     statistic = sum((seen - due) ** 2 / due for seen, due in cells)
     freedom = len(cells) - 1
-    return Result(name, statistic, freedom, chi_square_tail(statistic, freedom), about)
+    return Result(name, total, statistic, freedom, chi_square_tail(statistic, freedom), about)
 
 
 def _pooled(observed: Sequence[int], expected: Sequence[float]) -> list[tuple[float, float]]:

@@ -176,6 +176,25 @@ def test_bytes_that_are_not_quite_random_are_seen(
 # ---- The report
 
 
+def test_the_worst_of_many_is_judged_as_one_of_many() -> None:
+    """Counts that fit too well are as far off as those that do not fit."""
+    too_well = Result("counts", 1_000, 3.0, 19, 0.999, "")
+    off = Result("counts", 1_000, 40.0, 19, 0.001, "")
+    normal = Result("ones", 1_000, 0.0, 0, 0.999, "")
+    assert too_well.corrected(37) == pytest.approx(off.corrected(37)) == pytest.approx(0.074)
+    assert normal.corrected(37) == 1.0
+    assert "| 0.074 | holds |" in off.line(37, 0.0019)
+    assert "| 0.074 | ALARM |" in off.line(37, 0.0021)
+
+
+def test_half_of_all_ps_of_counts_are_extreme_by_half() -> None:
+    """What `extreme` says is a p itself: as small as x in x of all cases."""
+    ps = [(n + 0.5) / 1000 for n in range(1000)]
+    extremes = sorted(Result("counts", 1, 0.0, 1, p, "").extreme for p in ps)
+    assert sum(each <= 0.1 for each in extremes) == 100
+    assert sum(each <= 0.5 for each in extremes) == 500
+
+
 def test_a_report_is_written_with_its_plots(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -48,7 +48,6 @@ from tests.unit.shuffle.given import (
     OPENED,
     READY,
     SEALED,
-    commitment,
     given,
     refused,
     when,
