@@ -20,6 +20,7 @@ from shared.table.state import (
     Pot,
     Shoe,
     TableState,
+    there,
 )
 
 BURN = "burn"
@@ -53,8 +54,8 @@ def setup_of(opened: e.HandOpened) -> Setup:
 def decision_of(state: TableState, event: e.DecisionMade) -> Decision:
     """The decision in the game's words: cards named by position become the cards that lie there."""
     cards: dict[int, Card | None] = {}
-    if state.hand is not None and event.positions:
-        held = state.table.game.cells(state.hand.play).get(f"box{event.box}", ())
+    if event.positions:
+        held = state.table.game.cells(there(state.hand).play).get(f"box{event.box}", ())
         cards = {cell.position: cell.card for cell in held}
     return Decision(
         box=event.box,
@@ -88,10 +89,8 @@ def _cards_due(state: TableState, event: e.CardsDue) -> TableState:
 
 
 def _cards_dealt(state: TableState, event: e.CardsDealt) -> TableState:
-    shoe, hand = state.shoe, state.hand
+    shoe, hand = there(state.shoe), state.hand
     state = replace(state, cards=None)
-    if shoe is None or not event.cards:
-        return state
     cells = tuple(Cell(card.position, card.card) for card in event.cards)
     burned = event.cards[0].hand == BURN
     fresh = event.cards[0].position >= shoe.next_position
@@ -127,9 +126,7 @@ def _decisions_due(state: TableState, event: e.DecisionsDue) -> TableState:
 
 
 def _decided(state: TableState, decision: Decision) -> TableState:
-    hand, deciding = state.hand, state.deciding
-    if hand is None or deciding is None:
-        return state
+    hand, deciding = there(state.hand), there(state.deciding)
     if deciding.phase == EXPOSED:
         redealt = EXPOSED if decision.do == "redeal" else ""
         return replace(state, deciding=None, incident=None, redealt=redealt)
@@ -143,8 +140,8 @@ def _decided(state: TableState, decision: Decision) -> TableState:
 
 def _decision_made(state: TableState, event: e.DecisionMade) -> TableState:
     after = _decided(state, decision_of(state, event))
-    clock = state.deciding
-    if clock is not None and event.action == oasis_poker.LOOK:
+    clock = there(state.deciding)
+    if event.action == oasis_poker.LOOK:
         paused = (clock.warn_at - event.at, clock.deadline - event.at)
         return replace(after, paused=paused)
     return after
@@ -170,14 +167,14 @@ def _hand_settled(state: TableState, event: e.HandSettled) -> TableState:
         )
         for player, seat in state.seats.items()
     }
-    hand = state.hand
+    hand = there(state.hand)
     return replace(
         _hand_over(state),
         seats=seats,
         hands_played=state.hands_played + 1,
         last_result=event,
-        last_cells=state.table.game.cells(hand.play) if hand is not None else {},
-        last_public=hand.public if hand is not None else frozenset(),
+        last_cells=state.table.game.cells(hand.play),
+        last_public=hand.public,
         pot=_pot_after(state, event) if state.table.between_players else state.pot,
     )
 
@@ -195,10 +192,8 @@ def _pot_after(state: TableState, event: e.HandSettled) -> Pot:
 
 def _hand_voided(state: TableState, event: e.HandVoided) -> TableState:
     """All stakes of the hand go back; the shoe that was cut for it is changed."""
-    shoe = state.shoe
-    if shoe is not None and shoe.cut_offered:
-        shoe = replace(shoe, spoiled=True)
-    return replace(_hand_over(state), shoe=shoe)
+    shoe = there(state.shoe)
+    return replace(_hand_over(state), shoe=replace(shoe, spoiled=shoe.cut_offered))
 
 
 def _hand_over(state: TableState) -> TableState:
@@ -218,9 +213,7 @@ def _hand_over(state: TableState) -> TableState:
 
 def _hand_redealt(state: TableState, event: e.HandRedealt) -> TableState:
     """Back to the moment in which betting closed: first stakes stay, a new shoe comes (TAB-08)."""
-    hand = state.hand
-    if hand is None:
-        return state
+    hand = there(state.hand)
     bets = tuple(
         (box.number, player, wager, stake)
         for box in hand.setup.boxes
@@ -240,7 +233,7 @@ def _hand_redealt(state: TableState, event: e.HandRedealt) -> TableState:
         closed=True,
         entry=hand.setup.entry if state.table.between_players else "",
     )
-    shoe = replace(state.shoe, spoiled=True) if state.shoe is not None else None
+    shoe = replace(there(state.shoe), spoiled=True)
     return replace(_hand_over(state), betting=betting, shoe=shoe)
 
 
@@ -253,9 +246,7 @@ def _incident_reported(state: TableState, event: e.IncidentReported) -> TableSta
 
 
 def _incident_confirmed(state: TableState, event: e.IncidentConfirmed) -> TableState:
-    if state.incident is None:
-        return state
-    return replace(state, incident=replace(state.incident, confirmed=True))
+    return replace(state, incident=replace(there(state.incident), confirmed=True))
 
 
 def _incident_resolved(state: TableState, event: e.IncidentResolved) -> TableState:
@@ -266,8 +257,9 @@ def _incident_resolved(state: TableState, event: e.IncidentResolved) -> TableSta
             return replace(state, incident=None, redealt=event.incident)
         case "burn":
             return replace(state, incident=None, burn_asked=True)
-        case "choice" if state.incident is not None:
-            return replace(state, deciding=None, incident=replace(state.incident, choosing=True))
+        case "choice":
+            incident = replace(there(state.incident), choosing=True)
+            return replace(state, deciding=None, incident=incident)
         case _:
             return replace(state, incident=None)
 

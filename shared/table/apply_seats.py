@@ -10,7 +10,17 @@ from shared.games.registry import game
 from shared.ids import event_id
 from shared.table import events as e
 from shared.table.replace import replace
-from shared.table.state import ASKED, Config, Seat, Shoe, Status, TableState, clocks, free_chips
+from shared.table.state import (
+    ASKED,
+    Config,
+    Seat,
+    Shoe,
+    Status,
+    TableState,
+    clocks,
+    free_chips,
+    there,
+)
 
 
 def with_seat(state: TableState, seat: Seat) -> TableState:
@@ -81,17 +91,15 @@ def _deadline_moved(state: TableState, event: e.DeadlineMoved) -> TableState:
     state = replace(state, moved=None)
     deadline = event.deadline
     match event.clock:
-        case "decision" if state.deciding is not None:
-            moved = replace(state.deciding, deadline=deadline, warn_at=event.warn_at)
+        case "decision":
+            moved = replace(there(state.deciding), deadline=deadline, warn_at=event.warn_at)
             return replace(state, deciding=moved)
-        case "betting" if state.betting is not None:
-            return replace(state, betting=replace(state.betting, deadline=deadline))
-        case "cut" if state.shoe is not None:
-            return replace(state, shoe=replace(state.shoe, cut_deadline=deadline))
-        case "seeds" if state.shoe is not None:
-            return replace(state, shoe=replace(state.shoe, seeds_deadline=deadline))
+        case "betting":
+            return replace(state, betting=replace(there(state.betting), deadline=deadline))
+        case "cut":
+            return replace(state, shoe=replace(there(state.shoe), cut_deadline=deadline))
         case _:
-            return state
+            return replace(state, shoe=replace(there(state.shoe), seeds_deadline=deadline))
 
 
 def _table_closing(state: TableState, event: e.TableClosing) -> TableState:
@@ -104,14 +112,14 @@ def _table_closed(state: TableState, event: e.TableClosed) -> TableState:
 
 def _clock_expired(state: TableState, event: e.ClockExpired) -> TableState:
     match event.clock:
-        case "decision" if state.deciding is not None:
-            return replace(state, deciding=replace(state.deciding, expired=True))
-        case "betting" if state.betting is not None:
-            return replace(state, betting=replace(state.betting, expired=True))
-        case "seeds" if state.shoe is not None:
-            return replace(state, shoe=replace(state.shoe, seeds_over=True))
-        case "cut" if state.shoe is not None:
-            return replace(state, shoe=replace(state.shoe, cut_deadline=0))
+        case "decision":
+            return replace(state, deciding=replace(there(state.deciding), expired=True))
+        case "betting":
+            return replace(state, betting=replace(there(state.betting), expired=True))
+        case "seeds":
+            return replace(state, shoe=replace(there(state.shoe), seeds_over=True))
+        case "cut":
+            return replace(state, shoe=replace(there(state.shoe), cut_deadline=0))
         case _:
             player = event.clock.partition("/")[2]
             return replace(state, joining={**state.joining, player: 0})

@@ -8,7 +8,7 @@ from typing import Any
 from shared.table import events as e
 from shared.table.apply_seats import with_seat
 from shared.table.replace import replace
-from shared.table.state import Betting, Shoe, TableState
+from shared.table.state import Betting, Shoe, TableState, there
 
 
 def _shoe_requested(state: TableState, event: e.ShoeRequested) -> TableState:
@@ -17,10 +17,10 @@ def _shoe_requested(state: TableState, event: e.ShoeRequested) -> TableState:
 
 
 def _shoe(change: Callable[[Shoe, Any], Shoe]) -> Callable[[TableState, Any], TableState]:
-    """Apply an event to the shoe in use; `decide` lets none through where there is none."""
+    """Apply an event to the shoe in use."""
 
     def apply(state: TableState, event: Any) -> TableState:
-        return state if state.shoe is None else replace(state, shoe=change(state.shoe, event))
+        return replace(state, shoe=change(there(state.shoe), event))
 
     return apply
 
@@ -29,12 +29,10 @@ def _named(change: Callable[[Shoe, Any], Shoe]) -> Callable[[TableState, Any], T
     """Apply an event to the shoe that it names, in use or next."""
 
     def apply(state: TableState, event: Any) -> TableState:
-        shoe, following = state.shoe, state.next_shoe
-        if shoe is not None and shoe.shoe_id == event.shoe_id:
+        shoe = there(state.shoe)
+        if shoe.shoe_id == event.shoe_id:
             return replace(state, shoe=change(shoe, event))
-        if following is not None and following.shoe_id == event.shoe_id:
-            return replace(state, next_shoe=change(following, event))
-        return state
+        return replace(state, next_shoe=change(there(state.next_shoe), event))
 
     return apply
 
@@ -53,10 +51,8 @@ def _seed_revealed(shoe: Shoe, event: e.SeedRevealed) -> Shoe:
 
 
 def _cut_offered(state: TableState, event: e.CutOffered) -> TableState:
-    if state.shoe is None:
-        return state
     shoe = replace(
-        state.shoe, cut_offered=True, cut_player=event.player, cut_deadline=event.deadline
+        there(state.shoe), cut_offered=True, cut_player=event.player, cut_deadline=event.deadline
     )
     return replace(state, shoe=shoe, last_cut_box=event.box)
 
@@ -114,20 +110,16 @@ def _betting_opened(state: TableState, event: e.BettingOpened) -> TableState:
 
 
 def _betting(change: Callable[[Betting, Any], Betting]) -> Callable[[TableState, Any], TableState]:
-    """Apply an event to the betting window; `decide` lets none through where there is none."""
+    """Apply an event to the betting window."""
 
     def apply(state: TableState, event: Any) -> TableState:
-        if state.betting is None:
-            return state
-        return replace(state, betting=change(state.betting, event))
+        return replace(state, betting=change(there(state.betting), event))
 
     return apply
 
 
 def _bet_placed(state: TableState, event: e.BetPlaced) -> TableState:
-    betting = state.betting
-    if betting is None:
-        return state
+    betting = there(state.betting)
     key = (event.box, event.player, event.wager)
     others = tuple(bet for bet in betting.bets if bet[:3] != key)
     owners = dict(betting.owners)
@@ -146,15 +138,12 @@ def _betting_clock_started(betting: Betting, event: e.BettingClockStarted) -> Be
 
 
 def _bets_taken_back(state: TableState, event: e.BetsTakenBack | e.BetsReturned) -> TableState:
-    if state.betting is None:
-        return state
-    bets = tuple(bet for bet in state.betting.bets if bet[:2] != (event.box, event.player))
+    betting = there(state.betting)
+    bets = tuple(bet for bet in betting.bets if bet[:2] != (event.box, event.player))
     owners: dict[int, str] = {}
     for box, player, _, _ in bets:
         owners.setdefault(box, player)  # the next first bettor owns the box (TAB-02)
-    betting = replace(
-        state.betting, bets=bets, owners=owners, blind=state.betting.blind & owners.keys()
-    )
+    betting = replace(betting, bets=bets, owners=owners, blind=betting.blind & owners.keys())
     if bets:
         return replace(state, betting=betting)
     seats = {player: replace(seat, done=False) for player, seat in state.seats.items()}
@@ -177,9 +166,7 @@ def _betting_closed(betting: Betting, event: e.BettingClosed) -> Betting:
 def _window_passed(state: TableState, event: e.WindowPassed) -> TableState:
     seats = {player: replace(seat, done=False) for player, seat in state.seats.items()}
     pot = replace(state.pot, windows=event.windows)
-    if state.betting is None:
-        return state
-    betting = replace(state.betting, deadline=0, expired=False)
+    betting = replace(there(state.betting), deadline=0, expired=False)
     return replace(state, seats=seats, betting=betting, pot=pot)
 
 

@@ -12,7 +12,7 @@ from shared.table.apply_hand import EXPOSED, decision_of
 from shared.table.apply_seats import request_id
 from shared.table.checks_seats import between_hands, check_named, in_time, seated
 from shared.table.setup import entry_price, has_room, proposed_setup
-from shared.table.state import ENTRY, Betting, Seat, Status, TableState, free_chips
+from shared.table.state import ENTRY, Betting, Hand, Seat, Status, TableState, free_chips
 
 INCIDENTS = ("card_exposed", "wrong_card_count", "wrong_order", "dealer_change")
 CHOICES = ("keep", "redeal")
@@ -23,7 +23,7 @@ CHOICES = ("keep", "redeal")
 
 def _open_window(state: TableState, at: int, field: str = "box") -> Betting:
     betting = state.betting
-    if betting is None or betting.closed or betting.expired:
+    if betting is None or betting.closed:
         raise RuleError("BETTING_CLOSED", "betting is not open (TAB-03)", field)
     in_time(state, "betting", at, "BETTING_CLOSED")
     return betting
@@ -119,13 +119,13 @@ def _cards_dealt(state: TableState, fact: e.CardsDealt) -> None:
 def _decision_made(state: TableState, fact: e.DecisionMade) -> None:
     seated(state, fact.player)
     deciding, hand = state.deciding, state.hand
-    if deciding is None or hand is None or deciding.expired:
+    if deciding is None or hand is None:
         raise RuleError("DECISION_NOT_DUE", "nothing is to be decided now", "box")
     in_time(state, "decision", fact.at, "DECISION_NOT_DUE")
     owner = deciding.players.get(fact.box)
     if owner is None:
         raise RuleError("NOT_YOUR_TURN", "that box has nothing to decide now", "box")
-    if owner != fact.player and not (fact.owner_away and _next_bettor(state, fact)):
+    if owner != fact.player and not (fact.owner_away and _next_bettor(hand, fact)):
         raise RuleError("NOT_BOX_OWNER", "only its owner decides for a box (TAB-02)", "box")
     if deciding.phase == EXPOSED:
         if fact.action not in CHOICES:
@@ -136,15 +136,11 @@ def _decision_made(state: TableState, fact: e.DecisionMade) -> None:
     state.table.game.decide(hand.play, decision_of(state, fact))
 
 
-def _next_bettor(state: TableState, fact: e.DecisionMade) -> bool:
+def _next_bettor(hand: Hand, fact: e.DecisionMade) -> bool:
     """Whether the player is the first of the box's other bettors (TAB-06)."""
-    if state.hand is None:
-        return False
-    for box in state.hand.setup.boxes:
-        if box.number == fact.box:
-            others = [bettor for bettor, _, _ in box.bets if bettor != box.owner]
-            return others[:1] == [fact.player]
-    return False
+    box = next(box for box in hand.setup.boxes if box.number == fact.box)
+    others = [bettor for bettor, _, _ in box.bets if bettor != box.owner]
+    return others[:1] == [fact.player]
 
 
 # ---- The pit (TAB-08, TAB-12)

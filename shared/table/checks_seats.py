@@ -46,14 +46,9 @@ def _table_opened(state: TableState, fact: e.TableOpened) -> None:
     rules = game(fact.game)
     if fact.rules_version != rules.VERSION:
         raise SettingError("game", f"{fact.game} is at rules version {rules.VERSION}")
-    settings = rules.settings(json.loads(fact.rules_json))
-    if not rules.WAGERS:
-        if fact.ante <= 0:
-            raise SettingError("ante", "at draw poker everyone puts in an ante")
-        return
-    limits = settings.limits
-    if limits.min is not None and limits.max is not None and limits.min > limits.max:
-        raise SettingError("max", "no stake is at least the minimum and at most the maximum")
+    rules.settings(json.loads(fact.rules_json))
+    if not rules.WAGERS and fact.ante <= 0:
+        raise SettingError("ante", "at draw poker everyone puts in an ante")
 
 
 def _table_claimed(state: TableState, fact: e.TableClaimed) -> None:

@@ -34,22 +34,15 @@ def between_hands(state: TableState) -> e.Derived | None:
         return None
     if shoe is not None and shoe.spoiled:
         return shoe_over(state, shoe, "void")
-    if shoe is not None and shoe.sealed and not another_hand(state, shoe):
-        return shoe_over(state, shoe, "played")
     if shoe is None:
         return shoe_requested(state)
+    if shoe.sealed and not state.table.shoe_rules.another_hand(shoe.size - shoe.next_position):
+        return shoe_over(state, shoe, "played")
     if state.burn_asked:
         return burn_next(shoe)
     if betting is None:
         return _betting_opened(state, shoe)
     return None
-
-
-def another_hand(state: TableState, shoe: Shoe) -> bool:
-    """Whether the shoe serves another hand; one not yet dealt from always does."""
-    if not shoe.next_position:
-        return True
-    return state.table.shoe_rules.another_hand(shoe.size - shoe.next_position)
 
 
 def _betting_opened(state: TableState, shoe: Shoe) -> e.BettingOpened:

@@ -55,7 +55,7 @@ def in_hand(state: TableState, hand: Hand) -> e.Derived | None:
             return _cards_to_show(state.shoe, hand, turns)
         case Decisions() as decisions:
             return _decisions_due(state, decisions)
-        case Done() as done:
+        case done:
             return _settled(hand, done)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from croupier.table.v1 import table_pb2
 from croupier.table.v1.events_pb2 import InsuranceStake
@@ -33,10 +34,7 @@ def options(state: TableState, player: str) -> Iterator[table_pb2.Option]:
         yield from _between_hands(state, state.betting, seat)
     yield from _shoe(state, player)
     for asking, deadline in state.joining.items():
-        if deadline > 0:
-            yield table_pb2.Option(
-                command="object_to_join", word=asking, deadline=timestamp(deadline)
-            )
+        yield table_pb2.Option(command="object_to_join", word=asking, deadline=timestamp(deadline))
     if not seat.leaving:
         yield table_pb2.Option(command="leave")
     yield table_pb2.Option(command="sit_out")
@@ -57,8 +55,6 @@ def _between_hands(state: TableState, betting: Betting, seat: Seat) -> Iterator[
         yield table_pb2.Option(command="buy_chips", minimum=1, maximum=MOST_CHIPS)
     if free > 0:
         yield table_pb2.Option(command="cash_out", minimum=1, maximum=free)
-    if betting.expired:
-        return
     deadline = timestamp(betting.deadline) if betting.deadline else None
     if state.status is Status.OPEN and not seat.leaving and not seat.sitting_out:
         for option in _bets(state, betting, seat, free):
@@ -112,7 +108,7 @@ def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterato
 
 def _decisions(state: TableState, hand: Hand, player: str) -> Iterator[table_pb2.Option]:
     deciding = state.deciding
-    if deciding is None or deciding.expired:
+    if deciding is None:
         return
     if deciding.phase == EXPOSED:
         for box, owner in deciding.players.items():
@@ -120,10 +116,7 @@ def _decisions(state: TableState, hand: Hand, player: str) -> Iterator[table_pb2
                 for word in CHOICES:
                     yield _decide(deciding, table_pb2.Option(box=box, word=word))
         return
-    step = state.table.game.next_step(hand.play)
-    if not isinstance(step, Decisions):
-        return
-    for due in step.due:
+    for due in cast(Decisions, state.table.game.next_step(hand.play)).due:
         if deciding.players.get(due.box) != player:
             continue
         for option in due.options:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any
+from typing import Any, TypeVar
 
 from shared.games import battle
 from shared.games.play import Cell, Game, Setup, ShoeRules
@@ -232,9 +232,18 @@ class TableState:
     @property
     def table(self) -> Config:
         """The table's configuration; it exists from the first event on."""
-        if self.config is None:
-            raise LookupError("the table has not been opened")
-        return self.config
+        return there(self.config)
+
+
+Part = TypeVar("Part")
+
+
+def there(part: Part | None) -> Part:
+    """A part of a table that an event is about. `decide` lets no event through without it: where it
+    is missing, what is read is no table's history (`LookupError`)."""
+    if part is None:
+        raise LookupError("an event is about what is not at the table")
+    return part
 
 
 def staked(state: TableState, player: str) -> int:
@@ -265,10 +274,9 @@ def clocks(state: TableState) -> dict[str, int]:
     }
     shoe = state.shoe
     if state.deciding is not None:
-        if not state.deciding.expired:
-            running["decision"] = state.deciding.deadline
+        running["decision"] = state.deciding.deadline
     elif state.betting is not None and not state.betting.closed:
-        if state.betting.deadline and not state.betting.expired:
+        if state.betting.deadline:
             running["betting"] = state.betting.deadline
     elif shoe is not None and not shoe.cut_decided:
         if shoe.cut_deadline:

@@ -78,8 +78,7 @@ def public_view(state: TableState) -> table_pb2.TableView:
     for box in _boxes(state):
         write(box, view.boxes.add())
     for player, deadline in state.joining.items():
-        if deadline > 0:
-            write(e.ConsentAsked(player, deadline), view.joining.add())
+        write(e.ConsentAsked(player, deadline), view.joining.add())
     if state.hand is not None:
         _write_hands(table.game.cells(state.hand.play), state.hand.public, view.hands)
         if table.between_players:
