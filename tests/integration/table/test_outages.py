@@ -3,16 +3,21 @@ nobody is worse off for it."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
+import asyncpg
 import pytest
 from croupier.shuffle.v1 import events_pb2 as shuffle_events
 from croupier.table.v1 import events_pb2
 from croupier.table.v1 import table_pb2 as pb
+from nats.js.errors import NotFoundError
 
 from deploy.embedded_nats import EmbeddedNats
+from shared.bus.batch import LAST_HEADER, STREAM
+from shared.bus.stream import connect
 from shared.cards import parse_card
 from shared.log import PostgresLog
 from tests.integration.table.gate import Gate, LostError
@@ -26,6 +31,8 @@ from tests.integration.table.house import (
     eur,
     play_hand,
 )
+from tests.ledger import assert_books_hold
+from tests.polling import eventually
 from tests.servers import PostgresForTests, Running
 from tests.wire import Wire, wire_to
 
@@ -166,6 +173,69 @@ async def test_chips_come_without_the_bus(
         await own_nats.start_again()
         await play_hand(stream)
     await house.stop()
+
+
+async def test_the_bus_comes_back_empty(
+    own_nats: Running, empty_house: House, tmp_path: Path
+) -> None:
+    """NATS is away while people play, and a wallet that was away as well finds nothing of it there:
+    chips that were bought meanwhile wait, and come; money and log agree."""
+    house = empty_house
+    assert isinstance(own_nats.server, EmbeddedNats)
+    house.nats_url = own_nats.server.url
+    await house.start()
+    await house.open()
+    ann = await house.seat("ann")
+    await house.deposit("ann", 500)
+    async with ann.playing("t1") as stream:
+        await play_hand(stream)
+        own_nats.kill()
+        await house.services["wallet-1"].stop()
+        await play_hand(stream)
+        await stream.answered(await stream.command("t1", buys := buy(500)))
+        await play_hand(stream)
+        assert (await ann.view("t1")).you.pending_chips == eur(500)
+        shutil.rmtree(own_nats.server.folder / "store")
+        await own_nats.start_again()
+        await house.services["wallet-1"].start()
+        arrived = (await stream.event("ChipsArrived")).chips_arrived
+        assert (arrived.player, arrived.amount) == ("ann", 500)
+        await stream.answered(await stream.command("t1", buys))
+        await play_hand(stream)
+        assert_seamless(stream.updates)
+    await eventually(partial(wallet_has_all, house))
+    await eventually(partial(bus_has_last, house))
+    root = await asyncpg.connect(house.database.dsn())
+    await assert_books_hold(root)
+    await root.close()
+    assert (await house.types()).count("ChipsArrived") == 2
+    await house.stop()
+
+
+def buy(amount: int) -> pb.Command:
+    return command(buy_chips=pb.BuyChips(amount=eur(amount)))
+
+
+async def wallet_has_all(house: House) -> bool:
+    """Whether the wallet has applied all that the tables have said."""
+    [row] = await house.sql(
+        """SELECT p.position = c.position AS equal FROM log.partitions p
+             JOIN wallet.consumer_positions c ON c.partition = p.name WHERE p.name = 'table.0'"""
+    )
+    return bool(row["equal"])
+
+
+async def bus_has_last(house: House) -> bool:
+    """Whether the tables' last event is on the bus."""
+    [row] = await house.sql("SELECT position FROM log.partitions WHERE name = 'table.0'")
+    client = await connect(house.nats_url, "test")
+    try:
+        last = await client.jetstream().get_last_msg(STREAM, "croupier.table.0.t1")
+    except NotFoundError:
+        return False
+    finally:
+        await client.close()
+    return (last.headers or {}).get(LAST_HEADER) == str(row["position"])
 
 
 class Killer:
