@@ -21,7 +21,9 @@ RUN_ARGS := $(if $(HANDS),--hands $(HANDS))
 SEED ?=
 # Which row `make bench` measures; empty: all of them.
 ROW ?=
-BENCH_ARGS := $(if $(ROW),--only $(ROW))
+# Not empty: `make bench` goes before all else that a shared machine does (Linux, root).
+AHEAD ?=
+BENCH_ARGS := $(if $(ROW),--only $(ROW)) $(if $(AHEAD),--ahead)
 
 .PHONY: help
 help: ## What there is to make

@@ -3,6 +3,7 @@ busy for a while is so for both."""
 
 from __future__ import annotations
 
+import json
 import statistics
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ Bench = Callable[[Effort], Awaitable[Sequence[Figure]]]
 
 
 def show(console: Console, figures: Sequence[Figure]) -> None:
-    """The table."""
+    """The table, and what was noted beside it."""
     table = Table(title="median (min to max) of each turn", title_justify="left")
     for column in ("measure", "baseline"):
         table.add_column(column)
@@ -97,6 +98,9 @@ def show(console: Console, figures: Sequence[Figure]) -> None:
             {True: "[green]yes[/]", False: "[red]no[/]", None: ""}[figure.holds],
         )
     console.print(table)
+    for figure in figures:
+        if figure.notes:
+            console.print(f"{figure.measure}: {json.dumps(figure.notes)}", style="dim")
 
 
 def _goal(figure: Figure) -> str:

@@ -31,11 +31,17 @@ async def hands(effort: Effort) -> list[Figure]:
         seated(house.house, TABLES) as (players, _),
     ):
         await play(house, players, WARM_UP_S)
+        before, played = await house.sizes(), sum(player.hands for player in players)
         for _ in range(effort.turns):
             echoes = await unary_rate(echo, IN_FLIGHT, effort.seconds)
             rate, cost = await play(house, players, effort.seconds)
             figure.add(rate, echoes)
             costs.append(cost)
+        count = sum(player.hands for player in players) - played
+        figure.notes["a_hand"] = {
+            what: round((now - before[what]) / count, 2)
+            for what, now in (await house.sizes()).items()
+        }
     figure.notes["processor_ms_a_hand"] = costs
     return [figure]
 
@@ -44,7 +50,7 @@ async def play(
     house: RunningHouse, players: list[Player], seconds: float
 ) -> tuple[float, dict[str, float]]:
     """Hands a second until the last is settled and indexed, and what one costs each process in
-    milliseconds of the processor."""
+    milliseconds of the processor, the load among them."""
     played = sum(player.hands for player in players)
     used = house.processor_s()
     started = time.perf_counter()
@@ -54,8 +60,9 @@ async def play(
     await house.caught_up()
     passed = time.perf_counter() - started
     count = sum(player.hands for player in players) - played
-    cost = {
-        name: round(1e3 * (now - used[name]) / count, 3)
-        for name, now in house.processor_s().items()
-    }
-    return count / passed, cost
+    return count / passed, spent(used, house.processor_s(), count)
+
+
+def spent(before: dict[str, float], after: dict[str, float], count: int) -> dict[str, float]:
+    """Milliseconds of the processor that each of so many cost, process by process."""
+    return {name: round(1e3 * (now - before[name]) / count, 3) for name, now in after.items()}

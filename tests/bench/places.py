@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from urllib.request import urlopen
 
 import asyncpg
 import psutil
@@ -25,7 +27,16 @@ from tests.servers import (
     temporary_folder,
 )
 
+LOAD = "load"
+"""This process, where the players are, among those of the house."""
 _POLL_S = 0.01
+_SIZES = """
+    SELECT n.nspname, sum(pg_total_relation_size(c.oid))::bigint
+      FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace
+     WHERE c.relkind = 'r' AND n.nspname IN ('log', 'tables', 'shuffle', 'wallet', 'audit')
+     GROUP BY 1 ORDER BY 1
+"""
+_HEADS = "SELECT category, sum(position)::bigint FROM log.partitions GROUP BY 1 ORDER BY 1"
 _LAG = """
     SELECT coalesce(sum(p.position - coalesce(c.position, 0)), 0)::bigint FROM log.partitions AS p
       LEFT JOIN {schema}.consumer_positions AS c ON c.partition = p.name
@@ -97,10 +108,30 @@ class RunningHouse:
         )
         return int(wallet + audit)
 
+    async def sizes(self) -> dict[str, int]:
+        """Bytes of each schema with its indexes, of the bus, and the number of each category's
+        events."""
+        connection = await asyncpg.connect(self.dsn)
+        try:
+            sizes = {f"{schema}, bytes": size for schema, size in await connection.fetch(_SIZES)}
+            heads = {f"{name} events": head for name, head in await connection.fetch(_HEADS)}
+        finally:
+            await connection.close()
+        bus = (self.folder.path / "nats").rglob("*")
+        return sizes | heads | {"bus, bytes": sum(file.stat().st_size for file in bus)}
+
+    async def metrics(self, service: str) -> str:
+        """What a service tells Prometheus."""
+        [address] = self.folder.read()["metrics"][service]
+        url = f"http://{address}/metrics"
+        return await asyncio.to_thread(lambda: urlopen(url).read().decode())
+
     def processor_s(self) -> dict[str, float]:
-        """Seconds of the processor that each process has used so far, its children's included."""
+        """Seconds of the processor that each process has used so far, its children's included; this
+        one under `LOAD`."""
         told = self.folder.read()["processes"]
-        return {name: _family_s(psutil.Process(each["pid"])) for name, each in told.items()}
+        used = {name: _family_s(psutil.Process(each["pid"])) for name, each in told.items()}
+        return used | {LOAD: time.process_time()}
 
 
 def _family_s(root: psutil.Process) -> float:
