@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from shared.cards import Card
+from shared.cards import DECK, Card
 from shared.errors import RuleError
 from shared.games import boxes
 from shared.games import settings as reading
@@ -134,9 +134,16 @@ def value(card: Card) -> int:
     return 1 if rank == 12 else rank + 2 if rank < 8 else 0
 
 
+_POINTS = tuple([value(card) for card in DECK])
+
+
 def total(cells: tuple[Cell, ...]) -> int:
     """The points of a hand (BAC-02). The cards are face up, so they are all known."""
-    return sum(value(cell.card) for cell in cells if cell.card is not None) % 10
+    points = 0
+    for cell in cells:
+        if cell.card is not None:
+            points += _POINTS[cell.card]
+    return points % 10
 
 
 _PLAYER = Slot("player", Face.UP)
@@ -182,7 +189,7 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the cards that the last `Deal` asked for."""
     if not hand.player:
         return Hand(hand.settings, hand.setup, cells[::2], cells[1::2])
-    if next_step(hand) is _PLAYERS_THIRD:
+    if len(hand.player) == 2 and total(hand.player) <= 5:  # BAC-06: the player's third comes first
         return Hand(hand.settings, hand.setup, hand.player + cells, hand.banker)
     return Hand(hand.settings, hand.setup, hand.player, hand.banker + cells)
 
@@ -224,11 +231,14 @@ def _settle(hand: Hand) -> Done:
                 owed, _ = _commission(hand.settings, stake)
                 if owed:
                     commission[bettor] = commission.get(bettor, 0) + owed
-    return Done(result, tuple(lines), tuple(commission.items()), clauses=_clauses(hand, result))
+    clauses = _clauses(len(hand.player), len(hand.banker), max(player, banker), result)
+    return Done(result, tuple(lines), tuple(commission.items()), clauses=clauses)
 
 
-def _by_bettor(box: Box) -> list[tuple[str, str, int]]:
+def _by_bettor(box: Box) -> Sequence[tuple[str, str, int]]:
     """Each bettor's wagers by name, bets on the same wager together."""
+    if len(box.bets) == 1:
+        return box.bets
     sums: dict[str, dict[str, int]] = {}
     for bettor, wager, stake in box.bets:
         of_bettor = sums.setdefault(bettor, {})
@@ -247,18 +257,15 @@ def _returned(result: str, wager: str, stake: int) -> int:
     return stake if result == "tie" else 0
 
 
-def _clauses(hand: Hand, result: str) -> tuple[str, ...]:
-    """The clauses that decided the coup, for people."""
-    clauses = ["BAC-09"]
-    if len(hand.banker) == 3 or len(hand.player) == 3:
-        clauses.insert(0, "BAC-07" if len(hand.player) == 3 else "BAC-08")
-    elif max(total(hand.player), total(hand.banker)) >= 8:
-        clauses.insert(0, "BAC-05")
+def _clauses(players: int, bankers: int, best: int, result: str) -> tuple[str, ...]:
+    """The clauses that decided a coup of so many cards and a `best` total, for people."""
+    if players == 3:
+        drawn = "BAC-07"
+    elif bankers == 3 or best < 8:
+        drawn = "BAC-08"
     else:
-        clauses.insert(0, "BAC-08")
-    if result == "banker":
-        clauses.append("BAC-10")
-    return tuple(clauses)
+        drawn = "BAC-05"
+    return (drawn, "BAC-09", "BAC-10") if result == "banker" else (drawn, "BAC-09")
 
 
 def _commission(settings: Settings, stake: int) -> tuple[int, int]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple, NoReturn
+from operator import ge
+from typing import NoReturn
 
 from shared.cards import DECK
 from shared.errors import RuleError, SettingError
@@ -27,6 +28,7 @@ from shared.games.play import (
     Slot,
     Step,
 )
+from shared.quick import quick
 
 NAME = "battle"
 VERSION = 1
@@ -63,10 +65,9 @@ class Settings:
     decks: int
 
 
-# What a coup makes many of are named tuples: a frozen dataclass takes three times as long to make.
-
-
-class Share(NamedTuple):
+@quick
+@dataclass(frozen=True, slots=True)
+class Share:
     """A bettor's part of a box: his first stake, all he has staked, and whether he fights on."""
 
     player: str
@@ -75,7 +76,9 @@ class Share(NamedTuple):
     fights: bool = True
 
 
-class Fighter(NamedTuple):
+@quick
+@dataclass(frozen=True, slots=True)
+class Fighter:
     """A box in the coup, its shares in the order of the bets; `price` of its owner's fight.
 
     `word` is its decision of this round: none yet, `fight`, `fought` once the further bettors'
@@ -98,7 +101,9 @@ class Fighter(NamedTuple):
         )
 
 
-class Hand(NamedTuple):
+@quick
+@dataclass(frozen=True, slots=True)
+class Hand:
     """A coup: all its cards lie face up. `chips` are those that can still be staked, of the players
     who can run out of them. `deciding`: the boxes that lost the comparison have the word."""
 
@@ -162,9 +167,14 @@ def next_step(hand: Hand) -> Step:
     if hand.deciding:
         chips = hand.chips
         due = [
-            _due(number, owner, price, chips.get(owner, price) >= price)
-            for number, owner, price, _, _, word, _, live in hand.fighters
-            if live and not word
+            _due(
+                fighter.number,
+                fighter.owner,
+                fighter.price,
+                _has(chips, fighter.owner, fighter.price),
+            )
+            for fighter in hand.fighters
+            if fighter.live and not fighter.word
         ]
         return Decisions("fight", tuple(due), together=True)  # BTL-05
     live = tuple([fighter.number for fighter in hand.fighters if fighter.live])
@@ -234,9 +244,7 @@ def _ranks(cells: tuple[Cell, ...]) -> list[int]:
 def beats(box: list[int], dealer: list[int]) -> bool:
     """Whether a box's ranks, sorted from the top, win: the highest is higher than the dealer's and
     none of the others, pair by pair, is lower (BTL-03 for one card, BTL-06)."""
-    if box[0] <= dealer[0]:
-        return False
-    return all(own >= other for own, other in zip(box, dealer, strict=True))
+    return box[0] > dealer[0] and all(map(ge, box, dealer))
 
 
 def _back(share: Share, cards: int) -> int:
@@ -264,7 +272,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
             raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {fighter.price} chips", "action")
         chips = _without(chips, fighter.owner, fighter.price)
         shares = tuple(
-            _added(share) if share.player == fighter.owner else share for share in shares
+            [_added(share) if share.player == fighter.owner else share for share in shares]
         )
     elif decision.do != _SURRENDER:
         raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "action")
@@ -275,7 +283,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
         if fighter.live and not fighter.word:
             return Hand(hand.setup, tuple(fighters), chips, hand.dealer, deciding=True)
     for at, fighter in enumerate(fighters):
-        if fighter.word == _SURRENDER:
+        if fighter.live and fighter.word == _SURRENDER:
             fighters[at] = fighter.decided(_SURRENDER, fighter.shares, live=False)
     return Hand(hand.setup, tuple(fighters), chips, hand.dealer)
 
@@ -302,7 +310,7 @@ def _take_shares(fighters: list[Fighter], chips: Mapping[str, int]) -> Mapping[s
     for at, fighter in enumerate(fighters):
         if fighter.live and not fighter.word:
             break
-        if fighter.word != _FIGHT or len(fighter.shares) == 1:
+        if len(fighter.shares) == 1 or fighter.word != _FIGHT:
             continue
         shares: list[Share] = []
         for share in fighter.shares:
@@ -369,17 +377,17 @@ def _settle(hand: Hand) -> Done:
 def _clauses(hand: Hand) -> tuple[str, ...]:
     """The clauses that decided the coup, for people."""
     clauses: list[str] = []
-    wins = [fighter.won_on for fighter in hand.fighters if fighter.won_on]
-    if 1 in wins:
+    cards_of_wins = {fighter.won_on for fighter in hand.fighters if fighter.won_on}
+    if 1 in cards_of_wins:
         clauses.append("BTL-03")
     if _rank(hand.dealer[-1]) == _ACE:
         clauses.append("BTL-04")
-    if any(fighter.word == _SURRENDER for fighter in hand.fighters):
+    if _SURRENDER in [fighter.word for fighter in hand.fighters]:
         clauses.append("BTL-05")
-    if max(wins, default=0) > 1:
+    if cards_of_wins - {1}:
         clauses.append("BTL-06")
     if len(hand.dealer) == _MOST_CARDS:
         clauses.append("BTL-07")
-    if wins:
+    if cards_of_wins:
         clauses.append("BTL-08")
     return tuple(clauses)

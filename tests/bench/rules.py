@@ -20,7 +20,6 @@ from shared.games.play import (
     Deal,
     Decision,
     Decisions,
-    Done,
     Face,
     Game,
     Option,
@@ -30,13 +29,6 @@ from shared.games.play import (
 from shared.games.registry import GAMES
 from tests.bench.figures import Effort, Figure
 
-MOST_CARDS: dict[str, Callable[[int], int]] = {
-    "baccarat": lambda boxes: 6,
-    "battle": lambda boxes: 5 * boxes + 5,
-    "casino_holdem": lambda boxes: 2 * boxes + 7,
-    "oasis_poker": lambda boxes: min(52, 10 * boxes + 5),
-    "draw_poker": lambda boxes: 8 * boxes,
-}
 HAND_CARDS = {"casino_holdem": 7, "oasis_poker": 5, "draw_poker": 5}
 """Of each poker hand that is ranked."""
 PLAYERS = ("ann", "bob", "cid", "dee", "eve", "fay")
@@ -63,26 +55,28 @@ def per_second(work: Callable[[], object], seconds: float) -> float:
 
 
 def play(rules: Game, settings: Any, setup: Setup, deck: list[Card], random: Random) -> int:
-    """One hand of offered moves; the number of cards it used."""
+    """One hand of offered moves; the number of cards it used, drawn from `deck` as it goes."""
     hand = rules.start(settings, setup)
     used = 0
     while True:
-        match rules.next_step(hand):
-            case Decisions(due=(due, *_)):
-                option = due.options[int(random.random() * len(due.options))]
-                hand = rules.decide(hand, _decision(rules, hand, due.box, option, random))
-            case Deal(slots):
-                cells = [
-                    Cell(at, None if slot.face is Face.DOWN else deck[at])
-                    for at, slot in enumerate(slots, used)
-                ]
-                used += len(cells)
-                hand = rules.dealt(hand, tuple(cells))
-            case Show(turns):
-                seen = [Cell(turn.position, deck[turn.position]) for turn in turns]
-                hand = rules.shown(hand, tuple(seen))
-            case Done():
-                return used
+        step = rules.next_step(hand)
+        if isinstance(step, Decisions):
+            due = step.due[0]
+            option = due.options[int(random.random() * len(due.options))]
+            hand = rules.decide(hand, _decision(rules, hand, due.box, option, random))
+        elif isinstance(step, Deal):
+            cells = []
+            for at, slot in enumerate(step.slots, used):
+                other = at + int(random.random() * (len(deck) - at))
+                deck[at], deck[other] = deck[other], deck[at]
+                cells.append(Cell(at, None if slot.face is Face.DOWN else deck[at]))
+            used += len(cells)
+            hand = rules.dealt(hand, tuple(cells))
+        elif isinstance(step, Show):
+            seen = [Cell(turn.position, deck[turn.position]) for turn in step.turns]
+            hand = rules.shown(hand, tuple(seen))
+        else:
+            return used
 
 
 def _decision(rules: Game, hand: Any, box: int, option: Option, random: Random) -> Decision:
@@ -116,12 +110,10 @@ def measure(rules: Game, boxes: int, effort: Effort) -> Figure:
     settings = rules.settings({})
     setup = setup_of(rules, boxes)
     deck = list(DECK) * rules.decks(settings)
-    most = MOST_CARDS[rules.NAME](boxes)
     used: list[int] = []
 
     def hand() -> None:
-        cards = random.sample(deck, most)
-        used.append(play(rules, settings, setup, cards, random))
+        used.append(play(rules, settings, setup, deck, random))
 
     seconds = effort.seconds * SHARE_OF_S
     per_second(hand, seconds)
