@@ -50,7 +50,7 @@ def open_round(
     zeros = (0,) * seats
     fresh = (NOT_ACTED,) * seats
     turn = NOBODY
-    if sum(1 for seat in range(seats) if live[seat] and chips[seat]) >= 2:
+    if len([1 for still_in, left in zip(live, chips, strict=True) if still_in and left]) >= 2:
         turn = _next(chips, live, zeros, fresh, 0, first - 1, side_pots)
     return Round(chips, live, zeros, fresh, 0, min_bet, turn, side_pots)
 
@@ -66,12 +66,12 @@ def _next(
 ) -> int:
     """The next seat that must act, going round from `after`; a seat without chips is passed over
     under `side_pots` (DRW-12)."""
-    seats = len(chips)
-    for step in range(1, seats + 1):
-        seat = (after + step) % seats
+    seat = after
+    for _ in chips:
+        seat = seat + 1 if seat + 1 < len(chips) else 0
         if (
             live[seat]
-            and (acted[seat] == NOT_ACTED or bets[seat] < level)
+            and (bets[seat] < level or acted[seat] == NOT_ACTED)
             and (chips[seat] or not side_pots)
         ):
             return seat
@@ -108,11 +108,9 @@ def words(now: Round) -> tuple[str, ...]:
 
 def fold(now: Round) -> Round:
     """The seat whose turn it is leaves the hand; the next is to act."""
-    left = leave(now, now.turn)
-    turn = _next(
-        left.chips, left.live, left.bets, left.acted, left.level, left.turn, left.side_pots
-    )
-    return replace(left, turn=turn)
+    live = _with(now.live, now.turn, False)
+    turn = _next(now.chips, live, now.bets, now.acted, now.level, now.turn, now.side_pots)
+    return Round(now.chips, live, now.bets, now.acted, now.level, now.full, turn, now.side_pots)
 
 
 def leave(now: Round, seat: int) -> Round:
@@ -170,24 +168,27 @@ _Value = TypeVar("_Value")
 
 
 def _with(values: tuple[_Value, ...], seat: int, value: _Value) -> tuple[_Value, ...]:
-    return (*values[:seat], value, *values[seat + 1 :])
+    after = list(values)
+    after[seat] = value
+    return tuple(after)
+
+
+_FOLD, _CHECK = (Option("fold"),), (Option("check"),)
 
 
 def options(now: Round) -> tuple[Option, ...]:
     """What the seat whose turn it is may do, with its price or bounds: just what `act` accepts."""
     seat = now.turn
-    have = now.bets[seat] + now.chips[seat]
-    made: list[Option] = []
-    for word in words(now):
-        if word == "call":
-            if have >= now.level or now.side_pots:
-                made.append(Option("call", price=min(have, now.level) - now.bets[seat]))
-        elif word in ("bet", "raise"):
-            least = now.level + now.full
-            if now.side_pots and have > now.level:
-                least = min(least, have)
-            if have >= least and _reopened(now):
-                made.append(Option(word, minimum=least, maximum=have))
-        else:
-            made.append(Option(word))
-    return tuple(made)
+    chips, level = now.chips[seat], now.level
+    made: tuple[Option, ...] = _FOLD if level else _CHECK
+    if not chips:  # DRW-12: under `match_or_fold`
+        return made
+    have = now.bets[seat] + chips
+    if level and (have >= level or now.side_pots):
+        made = (*made, Option("call", min(have, level) - now.bets[seat]))
+    least = level + now.full
+    if now.side_pots and have > level:
+        least = min(least, have)
+    if have >= least and _reopened(now):
+        made = (*made, Option("raise" if level else "bet", 0, least, have))
+    return made

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 
 from shared.errors import RuleError
+from shared.games import boxes
 from shared.games.draw_settings import Settings
 from shared.games.play import Setup
 
@@ -14,13 +15,12 @@ BOXES = 5
 
 def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
     """Raise the first reason, in the order of the hand script, why these players cannot begin."""
-    amounts = [setup.carried_pot, *setup.stacks.values(), *(chips for _, chips in setup.entries)]
+    amounts = [setup.carried_pot, *setup.stacks.values(), *[chips for _, chips in setup.entries]]
     if setup.ante <= 0 or min(amounts) < 0:
         raise RuleError("BAD_STAKE", "an amount is not a positive whole number", "stake")
     if complete and len(setup.boxes) < 2:
         raise RuleError("BAD_SCRIPT", "a hand needs two players", "seats")
-    if any(not 1 <= box.number <= BOXES for box in setup.boxes):
-        raise RuleError("TOO_MANY_BOXES", f"the table has boxes 1 to {BOXES}", "box")
+    boxes.check_numbers(setup, BOXES)
     if len({box.owner for box in setup.boxes}) < len(setup.boxes):
         raise RuleError("TOO_MANY_BOXES", "a player plays one box", "box")
     for box, entry in zip(setup.boxes, paid_in(setup), strict=True):
@@ -38,6 +38,8 @@ def half_pot(carried_pot: int) -> int:
 def paid_in(setup: Setup) -> list[int]:
     """What each box pays into the pot: its own entry, else the common one (DRW-01, DRW-10)."""
     common = setup.ante if setup.entry == "ante" else half_pot(setup.carried_pot)
+    if not setup.entries:
+        return [common] * len(setup.boxes)
     own = dict(setup.entries)
     return [own.get(box.number, common) for box in setup.boxes]
 

@@ -59,6 +59,7 @@ SHOE = ShoeRules(
 DEALING, LOOKING = "dealing", "looking"
 BETTING_1, EXCHANGE, DRAWING, BETTING_2 = "betting1", "exchange", "drawing", "betting2"
 SHOWDOWN, OVER = "showdown", "over"
+_BETTING = (BETTING_1, BETTING_2)
 
 
 @quick
@@ -104,42 +105,42 @@ def start(settings: Settings, setup: Setup) -> Hand:
     """The hand once all have paid in; `first` is dealt first or, where nobody sits there, the next
     player on (DRW-03). Raises what `check_bets` raises."""
     check_bets(settings, setup)
-    # Boxes from the first dealt on, each with what it pays in.
-    order = list(zip(setup.boxes, paid_in(setup), strict=True))
-    order.sort(key=lambda entry: (entry[0].number < setup.first, entry[0].number))
-    numbers = tuple([box.number for box, _ in order])
-    stacks = tuple([setup.stacks[box.owner] for box, _ in order])
+    paid = paid_in(setup)
+    # Seats are boxes from the first dealt on.
+    at = next((at for at, box in enumerate(setup.boxes) if box.number >= setup.first), 0)
+    boxes, paid = setup.boxes[at:] + setup.boxes[:at], paid[at:] + paid[:at]
+    count = len(boxes)
+    stacks = tuple([setup.stacks[box.owner] for box in boxes])
     seats = Seats(
         settings=settings,
-        boxes=numbers,
-        players=tuple([box.owner for box, _ in order]),
+        boxes=tuple([box.number for box in boxes]),
+        players=tuple([box.owner for box in boxes]),
         stacks=stacks,
-        by_box=tuple(sorted(range(len(numbers)), key=numbers.__getitem__)),
+        by_box=(*range(count - at, count), *range(count - at)),
         min_bet=settings.min_bet or setup.ante,
         carried_pot=setup.carried_pot,
     )
-    chips = tuple([stack - paid for stack, (_, paid) in zip(stacks, order, strict=True)])
-    live = (True,) * len(numbers)
-    paid = betting.open_round(chips, live, 0, seats.min_bet, settings.side_pots)
-    return Hand(seats, DEALING, paid, ((),) * len(numbers))
+    chips = tuple([stack - entry for stack, entry in zip(stacks, paid, strict=True)])
+    now = betting.open_round(chips, (True,) * count, 0, seats.min_bet, settings.side_pots)
+    return Hand(seats, DEALING, now, ((),) * count)
 
 
 def next_step(hand: Hand) -> Step:
     """What the hand waits for."""
-    match hand.phase:
-        case "dealing":
-            return _five_passes(hand.seats.boxes)
-        case "looking":
-            return Show(_turns(hand, range(len(hand.cards)), Face.OWNER))
-        case "betting1" | "betting2":
-            return _due(hand, hand.round.turn, betting.options(hand.round))
-        case "exchange":
-            return _due(hand, hand.exchanger, _EXCHANGE)
-        case "drawing":
-            slot = Slot(f"box{hand.seats.boxes[hand.exchanger]}", Face.OWNER)
-            return Deal((slot,) * len(hand.discards))
-        case "showdown":
-            return Show(_turns(hand, _live(hand.round), Face.UP))
+    phase = hand.phase
+    if phase in _BETTING:
+        return _due(hand, hand.round.turn, betting.options(hand.round))
+    if phase == EXCHANGE:
+        return _due(hand, hand.exchanger, _EXCHANGE)
+    if phase == DRAWING:
+        slot = Slot(f"box{hand.seats.boxes[hand.exchanger]}", Face.OWNER)
+        return Deal((slot,) * len(hand.discards))
+    if phase == DEALING:
+        return _five_passes(hand.seats.boxes)
+    if phase == LOOKING:
+        return Show(_turns(hand, range(len(hand.cards)), Face.OWNER))
+    if phase == SHOWDOWN:
+        return Show(_turns(hand, _live(hand.round), Face.UP))
     assert hand.done is not None
     return hand.done
 
@@ -159,13 +160,11 @@ def _due(hand: Hand, seat: int, options: tuple[Option, ...]) -> Decisions:
 
 
 def _turns(hand: Hand, seats: range | tuple[int, ...], face: Face) -> tuple[Turn, ...]:
-    return tuple(
-        [
-            Turn(f"box{hand.seats.boxes[seat]}", cell.position, face)
-            for seat in seats
-            for cell in hand.cards[seat]
-        ]
-    )
+    turns: list[Turn] = []
+    for seat in seats:
+        box = f"box{hand.seats.boxes[seat]}"
+        turns += [Turn(box, cell.position, face) for cell in hand.cards[seat]]
+    return tuple(turns)
 
 
 def _live(now: Round) -> tuple[int, ...]:
@@ -184,14 +183,12 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the cards that the last `Deal` asked for."""
     if hand.phase == DEALING:
         seats = len(hand.cards)
-        cards = tuple(cells[seat::seats] for seat in range(seats))
+        cards = tuple([cells[seat::seats] for seat in range(seats)])
         return Hand(hand.seats, LOOKING, hand.round, cards)
     mine = list(hand.cards[hand.exchanger])
     for place, cell in zip(hand.discards, cells, strict=True):
         mine[place] = cell
-    cards = tuple(
-        tuple(mine) if seat == hand.exchanger else held for seat, held in enumerate(hand.cards)
-    )
+    cards = (*hand.cards[: hand.exchanger], tuple(mine), *hand.cards[hand.exchanger + 1 :])
     return _exchange_from(hand, hand.round, cards, hand.exchanger + 1)
 
 
@@ -206,7 +203,7 @@ def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
 
 def decide(hand: Hand, decision: Decision) -> Hand:
     """The hand after a decision; `RuleError` with the hand script's reasons, in their order."""
-    betting_on = hand.phase in (BETTING_1, BETTING_2)
+    betting_on = hand.phase in _BETTING
     if not betting_on and hand.phase != EXCHANGE:
         raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
     seat = hand.round.turn if betting_on else hand.exchanger
@@ -222,7 +219,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     if decision.do == "bet" and hand.phase == BETTING_1:
         opener = seat
     after = Hand(hand.seats, hand.phase, now, hand.cards, opener)
-    if sum(now.live) == 1:
+    if now.live.count(True) == 1:
         return _settle_uncontested(after)
     return after if now.turn != betting.NOBODY else _close_round(after)
 
@@ -270,7 +267,7 @@ def _exchange(hand: Hand, decision: Decision) -> Hand:
     if decision.do == TIMEOUT:
         now = betting.leave(hand.round, hand.exchanger)
         after = Hand(hand.seats, EXCHANGE, now, hand.cards, hand.opener)
-        if sum(now.live) == 1:
+        if now.live.count(True) == 1:
             return _settle_uncontested(after)
         return _exchange_from(after, now, hand.cards, hand.exchanger + 1)
     if decision.do != "exchange":
@@ -283,7 +280,7 @@ def _exchange(hand: Hand, decision: Decision) -> Hand:
         raise RuleError("BAD_EXCHANGE", "a card is not held", "positions")
     if not named:
         return _exchange_from(hand, hand.round, hand.cards, hand.exchanger + 1)
-    discards = tuple(held.index(card) for card in named)
+    discards = tuple([held.index(card) for card in named])
     return Hand(hand.seats, DRAWING, hand.round, hand.cards, hand.opener, hand.exchanger, discards)
 
 
@@ -350,13 +347,14 @@ def _settle_showdown(hand: Hand, cards: tuple[tuple[Cell, ...], ...]) -> Hand:
     """The hands still in, as they were shown, for the pots that each paid into (DRW-11)."""
     seats = hand.seats
     put = _put(hand)
+    strengths = {
+        at: strength(known(cards[seat]))
+        for at, seat in enumerate(seats.by_box)
+        if hand.round.live[seat]
+    }
     payout = showdown(
         [put[seat] for seat in seats.by_box],
-        {
-            at: strength(known(cards[seat]))
-            for at, seat in enumerate(seats.by_box)
-            if hand.round.live[seat]
-        },
+        strengths,
         seats.carried_pot,
         seats.settings.rake,
         seats.settings.tie_carries,
@@ -379,7 +377,7 @@ def _over(hand: Hand, result: str, payout: Payout, next_entry: str | None, claus
         ),
         carried_pot=payout.carried,
         next_entry=next_entry,
-        winners=tuple(seats.boxes[seats.by_box[at]] for at in payout.winners),
+        winners=tuple([seats.boxes[seats.by_box[at]] for at in payout.winners]),
         rake=payout.rake,
         clauses=(clause,),
     )
