@@ -114,7 +114,8 @@ def _oasis(
 ) -> list[Figure]:
     name = oasis_poker.NAME
     ante, bonus = oasis_poker.WAGERS
-    stake = first_stake(settings.limits, settings.prices, settings.bet_table.values())
+    prices = [Fraction(*price) for price in settings.prices]
+    stake = first_stake(settings.limits, prices, settings.bet_table.values())
     counted = [each for each in chosen if each in count_oasis.BET_FROM]
     values = count_oasis.values(settings, stake, counted) if counted else {}
     all_pairs = count_oasis.HANDS * count_oasis.DEALERS

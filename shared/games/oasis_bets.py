@@ -21,28 +21,29 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
     owned: dict[str, list[int]] = {}
     for box in setup.boxes:
         owned.setdefault(box.owner, []).append(box.number)
-    if complete:
-        _check_owned(setup, owned)
+    several = {owner: numbers for owner, numbers in owned.items() if len(numbers) > 1}
+    if complete and several:
+        _check_owned(setup, several)
     boxes.check_bettors(setup, settings.bettors_per_box)
     _check_stakes(settings, setup)
     boxes.check_limits(setup, settings.limits, ("ante",), complete)
     _check_bonus_maximum(settings, setup)
-    for owner, numbers in owned.items():  # OAS-03
+    for owner, numbers in several.items():  # OAS-03
         for box in setup.boxes:
             if box.owner != owner and min(numbers) < box.number < max(numbers):
                 raise RuleError(
                     "BOXES_NOT_ADJACENT", f"box {box.number} lies between {owner}'s boxes", "box"
                 )
-    for owner in owned:
+    for owner in several:
         if sum(1 for box in setup.boxes if box.owner == owner and not box.blind) > 2:
             raise RuleError("TOO_MANY_OPEN_BOXES", f"{owner} may look at two boxes", "blind")
     boxes.check_chips(setup)
 
 
-def _check_owned(setup: Setup, owned: Mapping[str, list[int]]) -> None:
+def _check_owned(setup: Setup, several: Mapping[str, list[int]]) -> None:
     """OAS-04: alone at the table any number of boxes, else three. Everyone with a stake counts."""
     if len({player for box in setup.boxes for player, _, _ in box.bets}) > 1:
-        for owner, numbers in owned.items():
+        for owner, numbers in several.items():
             if len(numbers) > 3:
                 raise RuleError("TOO_MANY_BOXES", f"{owner} may play three boxes", "box")
 
@@ -52,14 +53,15 @@ def _check_stakes(settings: Settings, setup: Setup) -> None:
     minimum (OAS-01)."""
     for box in setup.boxes:
         for player, wager, stake in box.bets:
-            if wager == "ante" and not settings.divisible(stake):
+            if wager == "ante" and stake % settings.ante_unit:
                 raise RuleError(
                     "STAKE_NOT_DIVISIBLE", f"a price of {player}'s {stake} is not whole", "stake"
                 )
     for box in setup.boxes:
-        antes = {player for player, wager, _ in box.bets if wager == "ante"}
         for player, wager, stake in box.bets:
-            if wager == "bonus" and (player not in antes or stake < (settings.bonus_min or 0)):
+            if wager == "bonus" and (
+                stake < (settings.bonus_min or 0) or not boxes.stake_of(box, player, ("ante",))
+            ):
                 raise RuleError(
                     "STAKE_BELOW_MINIMUM",
                     f"{player}'s bonus needs an ante and {settings.bonus_min or 1} at least",

@@ -55,6 +55,7 @@ SHOE = ShoeRules(
 # What a hand waits for, in the order it is played.
 DEALING, DECIDING, LOOKING, DRAWING = "dealing", "bet", "looking", "drawing"
 SEEING, FINAL, REVEALING, OVER = "seeing", "final", "revealing", "over"
+_DECISIONS = (DECIDING, FINAL)
 
 LOOK = "look"
 """The word of an owner who looks at a box: no decision yet (OAS-05)."""
@@ -87,13 +88,13 @@ def start(settings: Settings, setup: Setup) -> Hand:
     check_bets(settings, setup)
     staked = boxes.first_stakes(setup) if setup.stacks else {}
     chips = {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()}
-    return Hand(settings, DEALING, tuple(playing(box) for box in setup.boxes), chips)
+    return Hand(settings, DEALING, tuple([playing(box) for box in setup.boxes]), chips)
 
 
 def next_step(hand: Hand) -> Step:
     """What the hand waits for."""
     phase = hand.phase
-    if phase in (DECIDING, FINAL):
+    if phase in _DECISIONS:
         due = tuple([_due(hand, hand.boxes[at]) for at in _to_decide(hand)])
         return Decisions(phase, due, together=False)
     if phase == LOOKING:
@@ -134,8 +135,13 @@ def _to_decide(hand: Hand) -> list[int]:
     `vip` or `private` in any order (OAS-05); exchangers in the order of the exchange (OAS-08)."""
     if hand.phase == FINAL:
         return [at for at in hand.exchanging if hand.boxes[at].word == _EXCHANGE][:1]
-    due = [at for at, box in enumerate(hand.boxes) if not box.word]
-    return due if hand.settings.any_order else due[:1]
+    due: list[int] = []
+    for at, box in enumerate(hand.boxes):
+        if not box.word:
+            due.append(at)
+            if not hand.settings.any_order:
+                break
+    return due
 
 
 _LOOK_OPTION, _FOLD_OPTION = Option(LOOK), Option(_FOLD)
@@ -149,7 +155,7 @@ def _due(hand: Hand, box: Playing) -> Due:
         options.append(_LOOK_OPTION)
     if _affords(hand, owner, owner.bet):
         insured = _insurable(hand, box) if box.looked else ()
-        options.append(Option(_BET, price=owner.bet, insurance_max=insured))
+        options.append(Option(_BET, owner.bet, insurance_max=insured))
     options.append(_FOLD_OPTION)
     if _EXCHANGE in words:
         left = _cards_left(hand)
@@ -189,7 +195,7 @@ def _insurable(hand: Hand, box: Playing) -> tuple[tuple[str, int], ...]:
 
 def _cards_left(hand: Hand) -> int:
     """What exchanges not yet asked for may take of the 52 (OAS-15)."""
-    asked = sum(len(box.discards) for box in hand.boxes)
+    asked = sum([len(box.discards) for box in hand.boxes])
     return len(DECK) - CARDS * (len(hand.boxes) + 1) - asked
 
 
@@ -240,7 +246,7 @@ def _next(hand: Hand, phase: str, boxes: tuple[Playing, ...]) -> Hand:
 def decide(hand: Hand, decision: Decision) -> Hand:
     """The hand after an owner's decision; `RuleError` with the reasons of the hand script, in their
     order."""
-    if hand.phase not in (DECIDING, FINAL):
+    if hand.phase not in _DECISIONS:
         raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
     for at in _to_decide(hand):
         if hand.boxes[at].number == decision.box:
@@ -279,12 +285,12 @@ def _exchange(hand: Hand, at: int, decision: Decision) -> Hand:
     _refuse_insurance(decision)
     count = EXCHANGES.index(len(named))
     costs = {share.player: hand.settings.prices_of(share.ante)[count] for share in box.shares}
-    shares = tuple(
-        replace(share, price=costs[share.player]) if share.in_play else share
+    shares = [
+        share.exchanging(costs[share.player]) if share.in_play else share
         for share in _paying(hand, box, costs)
-    )
-    places = tuple(held.index(card) for card in named)
-    return _decided(hand, at, box.decided(_EXCHANGE, shares, places), costs)
+    ]
+    places = tuple([held.index(card) for card in named])
+    return _decided(hand, at, box.decided(_EXCHANGE, tuple(shares), places), costs)
 
 
 def _bet(hand: Hand, at: int, decision: Decision) -> Hand:
@@ -354,14 +360,15 @@ def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Han
     decided = Hand(
         hand.settings, hand.phase, after, chips, hand.dealer, hand.looked, hand.exchanging
     )
+    words = [box.word for box in after]
     if hand.phase == FINAL:
-        return decided if any(box.word == _EXCHANGE for box in after) else _last(decided)
-    if not all(box.word for box in after):
+        return decided if _EXCHANGE in words else _last(decided)
+    if "" in words:
         return decided
     # OAS-05: at a table of any order the exchange begins with the box that was looked at first.
     begin = hand.looked[0] if hand.settings.any_order and hand.looked else 0
     order = (*range(begin, len(after)), *range(begin))
-    exchanging = tuple(at for at in order if after[at].word == _EXCHANGE)
+    exchanging = tuple([at for at in order if words[at] == _EXCHANGE])
     if not exchanging:
         return _last(decided)
     return replace(decided, phase=DRAWING, exchanging=exchanging)
@@ -385,7 +392,7 @@ def _revealed(hand: Hand) -> tuple[Turn, ...]:
     """The dealer's cards, if anybody bets against them, and the hands that are turned up."""
     boxes = _turned_up(hand)
     turns: list[Turn] = []
-    if any(box.word == _BET for box in boxes):
+    if _BET in [box.word for box in boxes]:
         turns += [Turn("dealer", cell.position, Face.UP) for cell in hand.dealer[: CARDS - 1]]
     for box in boxes:
         turns += _turns(box, Face.UP)
@@ -422,12 +429,14 @@ def _settle(hand: Hand) -> Done:
     """OAS-09 to OAS-14."""
     turned_up = known(hand.dealer)
     dealer = strength(turned_up) if len(turned_up) == CARDS else None
-    made = tuple(line for box in hand.boxes for line in lines(hand.settings, box, dealer))
+    made = [line for box in hand.boxes for line in lines(hand.settings, box, dealer)]
     clauses = ("OAS-07",) if dealer is None else ("OAS-09", "OAS-10")
     if dealer is not None and dealer >= ACE_KING:
         clauses = (*clauses, "OAS-11")
-    return Done("settled", made, clauses=clauses)
+    return Done("settled", tuple(made), clauses=clauses)
 
 
 def _with(after: tuple[Playing, ...], at: int, box: Playing) -> tuple[Playing, ...]:
-    return (*after[:at], box, *after[at + 1 :])
+    boxes = list(after)
+    boxes[at] = box
+    return tuple(boxes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 
 from shared.errors import SettingError
 from shared.games import settings as reading
@@ -55,13 +56,15 @@ _MOST_BOXES = 9  # 5 cards a box and to the dealer, of 52
 @dataclass(frozen=True, slots=True)
 class Settings:
     """Amounts in minor units. `any_order`: table class `vip` or `private` (OAS-05); `prices` in
-    antes, in step with `EXCHANGES` (OAS-07); `insurance_from`: the least hand that is insured."""
+    antes, as fractions in step with `EXCHANGES`, and whole minor units of an ante that is a
+    multiple of `ante_unit` (OAS-07); `insurance_from`: the least hand that is insured."""
 
     limits: reading.Limits
     boxes: int
     bettors_per_box: int
     any_order: bool
-    prices: tuple[Fraction, ...]
+    prices: tuple[tuple[int, int], ...]
+    ante_unit: int
     bet_table: Odds
     bonus_table: Odds
     bonus_min: int | None
@@ -71,11 +74,7 @@ class Settings:
 
     def prices_of(self, ante: int) -> tuple[int, ...]:
         """What the exchanges cost a bettor with this ante, in step with `EXCHANGES` (OAS-07)."""
-        return tuple([ante * price.numerator // price.denominator for price in self.prices])
-
-    def divisible(self, ante: int) -> bool:
-        """Whether every price of the table is whole minor units of this ante (OAS-07)."""
-        return all(ante * price.numerator % price.denominator == 0 for price in self.prices)
+        return tuple([ante * over // under for over, under in self.prices])
 
 
 def settings(raw: reading.Raw) -> Settings:
@@ -100,12 +99,14 @@ def settings(raw: reading.Raw) -> Settings:
     insured = reading.word(raw, "insurance_from", _ACE_KING, tuple(_INSURANCE_FROM))
     bonus_min = reading.whole_or_none(raw, "bonus_min")
     bonus_max = reading.whole_or_none(raw, "bonus_max", low=bonus_min or 0)
+    prices = _exchange_price(raw)
     return Settings(
         limits=reading.limits(raw),
         boxes=reading.whole(raw, "boxes", 6, high=_MOST_BOXES),
         bettors_per_box=reading.whole(raw, "bettors_per_box", 3, high=reading.MOST_BETTORS),
         any_order=table_class != "main",
-        prices=_exchange_price(raw),
+        prices=prices,
+        ante_unit=lcm(*[under for _, under in prices]),
         bet_table=_bet_table(raw),
         bonus_table=reading.ratios(raw, "bonus_table", BONUS_TABLE, HAND_NAMES),
         bonus_min=bonus_min,
@@ -115,7 +116,7 @@ def settings(raw: reading.Raw) -> Settings:
     )
 
 
-def _exchange_price(raw: reading.Raw) -> tuple[Fraction, ...]:
+def _exchange_price(raw: reading.Raw) -> tuple[tuple[int, int], ...]:
     """A preset by its name, or a table of prices by the number of cards."""
     given = raw.get("exchange_price", "sheet")
     preset = "sheet"
@@ -124,7 +125,7 @@ def _exchange_price(raw: reading.Raw) -> tuple[Fraction, ...]:
         raw = {}
     prices = dict(zip(map(str, EXCHANGES), map(Fraction, _PRICES[preset]), strict=True))
     read = reading.ratios(raw, "exchange_price", prices, tuple(prices))
-    return tuple(read[cards] for cards in prices)
+    return tuple(read[cards].as_integer_ratio() for cards in prices)
 
 
 def _bet_table(raw: reading.Raw) -> Odds:

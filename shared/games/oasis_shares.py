@@ -34,6 +34,10 @@ class Share:
         """OAS-07."""
         return 2 * self.ante
 
+    def exchanging(self, price: int) -> Share:
+        """The share once it has paid for an exchange (OAS-07)."""
+        return Share(self.player, self.ante, self.bonus, price)
+
 
 @quick
 @dataclass(frozen=True, slots=True)
@@ -88,17 +92,18 @@ def playing(box: Box) -> Playing:
     for player, wager, stake in box.bets:
         sums = antes if wager == "ante" else bonuses
         sums[player] = sums.get(player, 0) + stake
-    shares = (Share(player, ante, bonuses.get(player, 0)) for player, ante in antes.items())
-    return Playing(box.number, list(antes).index(box.owner), box.blind, tuple(shares))
+    owner_at = 0 if len(antes) == 1 else list(antes).index(box.owner)
+    shares = [Share(player, ante, bonuses.get(player, 0)) for player, ante in antes.items()]
+    return Playing(box.number, owner_at, box.blind, tuple(shares))
 
 
 def caps(settings: Settings, box: Playing) -> dict[str, int | None]:
     """What each bettor still in play may win of ante and bet: the max payout shared by antes,
     rounded down, the odd units to the owner (OAS-12); `None` where the table has no max payout."""
-    in_play = [share for share in box.shares if share.in_play]
     most = settings.limits.max_payout
     if most is None:
-        return {share.player: None for share in in_play}
+        return {share.player: None for share in box.shares if share.in_play}
+    in_play = [share for share in box.shares if share.in_play]
     antes = sum(share.ante for share in in_play)
     parts: dict[str, int | None] = {
         share.player: most * share.ante // antes for share in in_play if share is not box.owner

@@ -27,7 +27,8 @@ def parse_ratio(raw: object) -> Fraction:
 
 def win(stake: int, odds: Fraction) -> int:
     """What `stake` wins on top of itself; a fraction of a minor unit stays with the house."""
-    return stake * odds.numerator // odds.denominator
+    over, under = odds.as_integer_ratio()
+    return stake * over // under
 
 
 def share_cap(cap: int | None, first: int, second: int) -> tuple[int, int]:
