@@ -192,7 +192,7 @@ def _secrets(shown: Shown, seeds: dict[str, bytes]) -> frozenset[bytes]:
 
 
 def test_no_seed_and_no_salt_of_an_unseen_card_leaves_the_house(evening: Evening) -> None:
-    assert len(evening.secrets) > 1_000
+    assert len(evening.secrets) > 100, "nearly every card was seen: play fewer hands or more games"
     for seen in {seen.content: seen for seen in evening.seen}.values():
         assert secrets_in(seen.content, evening.secrets) == set(), seen.where
 
