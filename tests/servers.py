@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import shutil
 import signal
 import subprocess
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from deploy.embedded_nats import EmbeddedNats
-from deploy.embedded_postgres import EmbeddedPostgres
+from deploy.embedded_postgres import EmbeddedPostgres, binary
 from deploy.migrate import LOGIN_ROLES, bring_up_to_date
 from deploy.program import Program, free_port
 from tests.network import Host
@@ -132,22 +133,62 @@ def postgres_for_tests(folder: Path, host: Host | None = None) -> PostgresForTes
         free_port(),
         PASSWORD,
         {"fsync": "off", "full_page_writes": "off", "max_connections": "300"},
-        host.address if host else "127.0.0.1",
+        _address(host),
     )
     folder.joinpath("postgres").mkdir()
     server.prepare()
-    running = PostgresForTests(server.program(folder / "postgres.log"), server=server)
-    running.within = host.inside if host else nullcontext
-    return running
+    program = server.program(folder / "postgres.log")
+    return PostgresForTests(program, server=server, within=_inside(host))
+
+
+def standby_of(primary: PostgresForTests, folder: Path) -> PostgresForTests:
+    """A standby that follows `primary`, as soon as it is started."""
+    return _copied(primary, folder, "standby", None, "-R")
+
+
+def twin_of(other: PostgresForTests, folder: Path, host: Host | None = None) -> PostgresForTests:
+    """A server of its own with all that is in `other` now: quicker than to make and migrate one."""
+    twin = _copied(other, folder, "twin", host)
+    twin.migrated = other.migrated
+    return twin
+
+
+def _copied(
+    other: PostgresForTests, folder: Path, name: str, host: Host | None, *options: str
+) -> PostgresForTests:
+    server = EmbeddedPostgres(
+        folder / name, free_port(), PASSWORD, other.server.settings, _address(host)
+    )
+    account = other.program.user
+    server.data.mkdir(parents=True, mode=0o700)
+    if account is not None:
+        folder.chmod(0o711)
+        os.chown(server.data, *account)
+    where = ("-D", str(server.data), "-d", other.server.dsn())
+    subprocess.run(
+        (str(binary("pg_basebackup")), *where, "-c", "fast", "--no-sync", *options),
+        check=True,
+        capture_output=True,
+        user=account[0] if account else None,
+        group=account[1] if account else None,
+        extra_groups=[] if account else None,
+    )
+    program = server.program(folder / f"{name}.log")
+    return PostgresForTests(program, server=server, within=_inside(host))
 
 
 def nats_for_tests(folder: Path, host: Host | None = None) -> Running:
     """A NATS server with JetStream."""
-    where = host.address if host else "127.0.0.1"
-    server = EmbeddedNats(folder / "nats", free_port(), PASSWORD, where)
-    running = Running(server.program(folder / "nats.log"), server)
-    running.within = host.inside if host else nullcontext
-    return running
+    server = EmbeddedNats(folder / "nats", free_port(), PASSWORD, _address(host))
+    return Running(server.program(folder / "nats.log"), server, within=_inside(host))
+
+
+def _address(host: Host | None) -> str:
+    return host.address if host else "127.0.0.1"
+
+
+def _inside(host: Host | None) -> Callable[[], AbstractContextManager[None]]:
+    return host.inside if host else nullcontext
 
 
 def temporary_folder() -> Path:

@@ -7,6 +7,7 @@ meanwhile a statement waits, and the server keeps the locks of one that is gone.
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
@@ -23,10 +24,25 @@ as long as a table node's lease."""
 IDLE_IN_TRANSACTION_S = 10
 """The server ends a transaction that its client, held up, leaves open for longer: it may hold heads
 that others wait for."""
+LOCK_TIMEOUT_S = 5
+"""Nobody waits longer for a head that another one holds. Those who hang up meanwhile would each
+leave a session behind, until there are no more."""
 CONNECT_TIMEOUT_S = 3.0
 """How long one server is tried before the next."""
 _PROBE_EVERY_S = 1
 _PROBES = 3
+
+
+class _Connection(asyncpg.Connection):
+    """A connection that hangs up instead of having the server cancel what takes too long.
+
+    A COMMIT that waits for a synchronous standby is, when cancelled, made known without it: whoever
+    repeats the append is told that it is in, and a failover loses what was acknowledged. While it
+    waits the server takes no notice of a client that hangs up.
+    """
+
+    def _cancel_current_command(self, waiter: object, cancel_waiter: object = None) -> None:
+        asyncio.get_running_loop().call_soon(self.terminate)
 
 
 def session_settings(application: str) -> dict[str, str]:
@@ -38,6 +54,7 @@ def session_settings(application: str) -> dict[str, str]:
         "tcp_keepalives_interval": str(_PROBE_EVERY_S),
         "tcp_keepalives_count": str(_PROBES),
         "tcp_user_timeout": f"{SILENCE_S}s",
+        "lock_timeout": f"{LOCK_TIMEOUT_S}s",
         "idle_in_transaction_session_timeout": f"{IDLE_IN_TRANSACTION_S}s",
     }
 
@@ -51,7 +68,8 @@ async def connect(dsn: str, **options: Any) -> RawConnection:
     for one in _each_server(dsn):
         try:
             connection: RawConnection = await asyncpg.connect(
-                one, **{**options, "timeout": CONNECT_TIMEOUT_S}
+                one,
+                **{**options, "timeout": CONNECT_TIMEOUT_S, "connection_class": _Connection},
             )
         except (OSError, asyncpg.PostgresError, asyncpg.TargetServerAttributeNotMatched) as error:
             last = error
