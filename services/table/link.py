@@ -49,27 +49,29 @@ class Link:
         self.seen = 0
         self.unanswered: deque[Sent] = deque()
         self._call = call
+        self._outgoing: deque[table_pb2.PlayRequest] = deque()
+        self._writing: asyncio.Task[None] | None = None
         self._heard = heard
         self._ended = ended
         self._over = whereabouts.rely(table_id, there.address, self._lose)
         self._listener = asyncio.create_task(self._listen())
 
-    async def watch(self, after: int) -> None:
+    def watch(self, after: int) -> None:
         """Begins to watch, on a `Play` call."""
         self.watching, self.seen = True, after
         request = table_pb2.WatchRequest(after_version=after)
-        await self._say(table_pb2.PlayRequest(table_id=self.table_id, watch=request))
+        self._say(table_pb2.PlayRequest(table_id=self.table_id, watch=request))
 
-    async def stop_watching(self) -> None:
+    def stop_watching(self) -> None:
         """Ends the updates, not the commands."""
         self.watching = False
         stop = table_pb2.StopWatching()
-        await self._say(table_pb2.PlayRequest(table_id=self.table_id, stop=stop))
+        self._say(table_pb2.PlayRequest(table_id=self.table_id, stop=stop))
 
-    async def send(self, sent: Sent) -> None:
+    def send(self, sent: Sent) -> None:
         """Passes a command on; `heard` gets its answer, or it stays in `unanswered`."""
         self.unanswered.append(sent)
-        await self._say(table_pb2.PlayRequest(table_id=self.table_id, command=sent.command))
+        self._say(table_pb2.PlayRequest(table_id=self.table_id, command=sent.command))
 
     def answered(self, command_id: str) -> Sent | None:
         """The command that an answer is for, which is under way no longer."""
@@ -83,6 +85,8 @@ class Link:
         """Hangs up; commands that are under way go on."""
         self._over()
         self._listener.cancel()
+        if self._writing is not None:
+            self._writing.cancel()
         self._call.cancel()
 
     def _lose(self) -> None:
@@ -90,9 +94,17 @@ class Link:
         self.close()
         self._ended(self, None)
 
-    async def _say(self, request: table_pb2.PlayRequest) -> None:
+    def _say(self, request: table_pb2.PlayRequest) -> None:
+        self._outgoing.append(request)
+        if self._writing is None or self._writing.done():
+            self._writing = asyncio.create_task(self._write())
+
+    async def _write(self) -> None:
+        # One after the other: gRPC breaks off a call that two write to at once, and one whose
+        # writer is cancelled, and its reader does not hear of it.
         try:
-            await self._call.write(request.SerializeToString())
+            while self._outgoing:
+                await self._call.write(self._outgoing.popleft().SerializeToString())
         except (grpc.aio.AioRpcError, asyncio.InvalidStateError):
             return  # the call is over: the listener says so
 

@@ -115,7 +115,7 @@ class Stream:
 
     async def watch(self, table_id: str, after: int) -> None:
         """Begins (or begins again) to watch a table; raises `TABLE_NOT_FOUND`, `NO_OWNER`."""
-        await self.stop(table_id)
+        self.stop(table_id)
         if len(self._watched) + len(self._links) + len(self._following) >= MOST_TABLES:
             raise CroupierError("BAD_REQUEST", f"{MOST_TABLES} tables a stream", "table_id")
         self._acknowledging.watch(table_id)
@@ -125,7 +125,7 @@ class Stream:
             self._not_watched(table_id)
             raise
 
-    async def stop(self, table_id: str) -> None:
+    def stop(self, table_id: str) -> None:
         """Ends the updates of a table."""
         self._not_watched(table_id)
         following = self._following.pop(table_id, None)
@@ -137,7 +137,7 @@ class Stream:
             owner.unwatch(viewer)
         link = self._links.get(table_id)
         if link is not None and link.watching:
-            await link.stop_watching()
+            link.stop_watching()
 
     def _not_watched(self, table_id: str) -> None:
         for answer in self._acknowledging.stop(table_id):
@@ -158,7 +158,7 @@ class Stream:
     async def _watch_now(self, table_id: str, after: int) -> None:
         place = await self._place(table_id)
         if isinstance(place, There):
-            await self._watch_there(table_id, after, place)
+            self._watch_there(table_id, after, place)
             return
         viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
         self._watched[table_id] = (viewer, place)
@@ -171,9 +171,9 @@ class Stream:
                 raise CroupierError("NO_OWNER", "the table is being taken up", "table_id") from None
             raise
 
-    async def _watch_there(self, table_id: str, after: int, there: There) -> None:
+    def _watch_there(self, table_id: str, after: int, there: There) -> None:
         if self._plays:
-            await self._link(table_id, there).watch(after)
+            self._link(table_id, there).watch(after)
             return
         request = table_pb2.WatchRequest(table_id=table_id, after_version=after)
         call = self._routes.peers.watch(there.address, request, self._caller.token)
@@ -315,7 +315,7 @@ class Stream:
                     self._idle.clear()
                     await self._send(Sent(table_id, request.command, next(self._numbers)))
                 case "stop":
-                    await self.stop(table_id)
+                    self.stop(table_id)
                 case _:
                     raise CroupierError("BAD_REQUEST", "neither watch nor command", "request")
         except CroupierError as refused:
@@ -347,7 +347,7 @@ class Stream:
         place = await self._place(sent.table_id)
         if isinstance(place, There):
             sent.tried = place
-            await self._link(sent.table_id, place).send(sent)
+            self._link(sent.table_id, place).send(sent)
             return
         sent.tried = None
         currency = place.state.table.currency
