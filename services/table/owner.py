@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextvars import Context
+from dataclasses import replace
 from uuid import uuid4
 
 import structlog
@@ -63,6 +64,7 @@ class TableOwner:
         self._clock = Clock(self._expire)
         self._why_released: CroupierError | None = None
         self._in_doubt = False
+        self._taken_up_us = 0
         self._nudge: asyncio.TimerHandle | None = None
         self._waiting: tuple[TableState, Waiting] | None = None
         # Its own context: what the table does is nobody's call, whoever had it opened.
@@ -83,6 +85,7 @@ class TableOwner:
         except BaseException:
             self.let_go(_stale())
             raise
+        self._taken_up_us = self.state.now
 
     async def release(self, why: CroupierError) -> None:
         """Lets go of the table: what runs is finished, the rest is refused with `why`."""
@@ -206,7 +209,8 @@ class TableOwner:
     async def _carry_out(self, proposal: Proposal) -> Answer:
         before = self.state
         try:
-            events, after = decide(before, proposal.make(max(proposal.arrived, before.now)))
+            fact = self._witnessed(proposal.make(max(proposal.arrived, before.now)))
+            events, after = decide(before, fact)
             append, ids = as_append(self._codec, self._stream, before, events, proposal)
         except CroupierError:
             known = await self._known(proposal)
@@ -231,6 +235,20 @@ class TableOwner:
             case Outcome.SAME:
                 metrics.repeated.inc()
         return Answer(appended.first_version, appended.last_version)
+
+    def _witnessed(self, fact: e.Input) -> e.Input:
+        """A decision for somebody else's box, with what only this node knows: whether the box's
+        owner is away, for then its next bettor may decide (TAB-06). Who watches the table is there,
+        and so is everybody until he has had the time to come back from our own outage."""
+        deciding = self.state.deciding
+        if not isinstance(fact, e.DecisionMade) or deciding is None:
+            return fact
+        if fact.at < self._taken_up_us + self.state.table.clocks.grace_ms * 1000:
+            return fact
+        owner = deciding.players.get(fact.box, fact.player)
+        if owner == fact.player or any(viewer.name == owner for viewer in self._viewers):
+            return fact
+        return replace(fact, owner_away=True)
 
     async def _append(self, append: Append) -> tuple[Appended, float]:
         """The log's answer, and how many seconds it took."""

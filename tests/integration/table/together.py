@@ -1,0 +1,68 @@
+"""Several people at one table, each with a stream of his own."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from croupier.table.v1 import table_pb2 as pb
+
+from clients.api.sight import Sight
+from tests.integration.table.gamblers import AtTable, Gambler
+from tests.integration.table.house import House, Person
+
+
+class Table:
+    """A table, and those who sit at it or look on."""
+
+    def __init__(self, house: House, table_id: str = "t1") -> None:
+        self._house = house
+        self.table_id = table_id
+        self._news = asyncio.Event()
+        self.at: dict[str, AtTable] = {}
+        self._gamblers: dict[str, Gambler] = {}
+
+    async def seat(self, *names: str) -> None:
+        """They sit down with chips, and watch."""
+        for box, name in enumerate(names, 1):
+            await self.watch(await self._house.seat(name, self.table_id), box)
+
+    async def watch(self, person: Person, box: int = 1) -> None:
+        gambler = self._gamblers[person.name] = Gambler(person, box, self._news)
+        self.at[person.name] = await gambler.watch(self.table_id)
+
+    async def leave(self, name: str) -> None:
+        """Hangs up; the seat stays his."""
+        await self._gamblers.pop(name).leave()
+
+    async def do(self, name: str, *given: pb.Command) -> None:
+        """What he does, and is done."""
+        for one in given:
+            answer = await self._gamblers[name].do(self.table_id, one)
+            assert answer.HasField("acknowledgement"), answer
+
+    async def refused(self, name: str, given: pb.Command) -> str:
+        return (await self._gamblers[name].do(self.table_id, given)).refusal.reason
+
+    def sight(self, name: str) -> Sight:
+        return self.at[name].sight
+
+    def words(self, name: str, box: int) -> set[str]:
+        """What he may decide for the box now."""
+        return {one.word for one in self.sight(name).options("decide") if one.box == box}
+
+    def events(self, name: str, kind: str) -> list[pb.TableEvent]:
+        return [event for event in self.at[name].events if event.type == kind]
+
+    async def until(self, name: str, check: Any) -> None:
+        """Until it is so in his view."""
+        await self._gamblers[name].until(lambda: check(self.sight(name)))
+
+    async def happens(self, name: str, kind: str, times: int = 1) -> pb.TableEvent:
+        """Until he has heard of so many of these; the last one."""
+        await self._gamblers[name].until(lambda: len(self.events(name, kind)) >= times)
+        return self.events(name, kind)[times - 1]
+
+    async def close(self) -> None:
+        for name in list(self._gamblers):
+            await self.leave(name)
