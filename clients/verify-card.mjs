@@ -3,7 +3,8 @@
 // and in a browser (`import { problems } from "./verify-card.mjs"`). Byte layout: docs/shuffle.md.
 //
 // The document: { shoe_id, decks, root, cards: [{ position, card, salt, path }] }, bytes in hex; where the
-// shoe is published also { commitment, server_seed, player_seeds: [{ player, seed }], cut_at }.
+// shoe is published also { commitment, server_seed, player_seeds: [{ player, seed, commitment }], cut_at }, and
+// { dealer_range: [least, most] } where the dealer cut.
 
 const subtle = globalThis.crypto.subtle;
 const RANKS = "23456789TJQKA", SUITS = "cdhs", BLOCK = 4096;
@@ -85,15 +86,21 @@ const take = async (bytes, count) => {
   return Uint8Array.from(taken);
 };
 
+// A number below the bound, each equally often.
+const below = async (bytes, bound) => {
+  for (;;) {
+    const [high, low] = await take(bytes, 2), draw = high * 256 + low;
+    if (draw < 65536 - (65536 % bound)) return draw % bound;
+  }
+};
+
 // The whole shoe from its seeds: cards by position, and the root.
 async function derive(document) {
   const size = document.decks * 52, bytes = drawn("croupier/shoe-order/v1", document);
   const order = Array.from({ length: size }, (_, at) => at % 52);
   for (let last = size - 1; last > 0; last--) {
-    const bound = last + 1, limit = 65536 - (65536 % bound);
-    let draw;
-    do { const [high, low] = await take(bytes, 2); draw = high * 256 + low; } while (draw >= limit);
-    [order[last], order[draw % bound]] = [order[draw % bound], order[last]];
+    const other = await below(bytes, last + 1);
+    [order[last], order[other]] = [order[other], order[last]];
   }
   const cut = [...order.slice(document.cut_at), ...order.slice(0, document.cut_at)];
   const cards = cut.map((code) => RANKS[code >> 2] + SUITS[code & 3]);
@@ -118,6 +125,17 @@ export async function problems(document) {
   const commitment = await sha256(encode("croupier/server-seed/v1", text(document.shoe_id),
     unhex(document.server_seed)));
   if (!same(commitment, unhex(document.commitment))) found.push("the server seed is not what was committed to");
+  for (const { player, seed, commitment: told } of document.player_seeds) {
+    const own = await sha256(encode("croupier/player-seed/v1", text(document.shoe_id), text(player), unhex(seed)));
+    if (told !== undefined && !same(own, unhex(told))) found.push(`the seed of ${player} is not what was committed to`);
+  }
+  if (document.dealer_range) {
+    const [least, most] = document.dealer_range;
+    const bytes = drawn("croupier/shoe-cut/v1", { ...document, player_seeds: [] });
+    if (document.cut_at !== least + await below(bytes, most - least + 1)) {
+      found.push("the dealer's cut does not follow from the server seed");
+    }
+  }
   const shoe = await derive(document);
   if (!same(shoe.root, root)) found.push("the seeds do not give the sealed root");
   for (const { position, card } of document.cards) {
@@ -129,7 +147,8 @@ export async function problems(document) {
 if (globalThis.process?.argv[1]?.endsWith("verify-card.mjs")) {
   const { readFileSync } = await import("node:fs");
   const file = process.argv[2] ?? "-";
-  const found = await problems(JSON.parse(readFileSync(file === "-" ? 0 : file, "utf8")));
+  const document = JSON.parse(readFileSync(file === "-" ? 0 : file, "utf8")), found = await problems(document);
+  if (!document.cards.length && document.server_seed === undefined) found.push("there is nothing to check");
   console.log(found.length ? found.join("\n") : "holds");
   process.exitCode = found.length ? 1 : 0;
 }

@@ -113,6 +113,12 @@ class AuditClient:
         request = pb.DiscloseShoeRequest(command_id=str(uuid4()), shoe_id=shoe_id, why=why)
         return await self._connection.call(self._stub.DiscloseShoe, request)
 
+    async def published_shoe(self, shoe_id: str) -> pb.GetPublishedShoeResponse:
+        """All that a retired shoe was made from, where its seed is published."""
+        return await self._connection.call(
+            self._stub.GetPublishedShoe, pb.GetPublishedShoeRequest(shoe_id=shoe_id)
+        )
+
     async def disclosures(self, shoe_id: str = "", limit: int = PAGE_SIZE) -> list[pb.Disclosure]:
         """The newest `limit` times that somebody has opened a shoe: for a player, one that his
         hands were dealt from."""

@@ -1,4 +1,5 @@
-"""`croupier verify-card`: whether cards are those that the seal of their shoe fixed.
+"""`croupier verify-card`: whether cards are those that the seal of their shoe fixed, and whether a
+published shoe is the one that its seeds make.
 
 Checked here, by mathematics alone; clients/verify-card.mjs checks the same documents without any of
 this code.
@@ -14,10 +15,13 @@ from typing import Annotated, Any
 import typer
 from croupier.table.v1 import table_pb2 as pb
 
+from clients.api.audit import AuditClient
 from clients.api.errors import RefusedError
 from clients.api.table import TableClient
 from clients.cli.picture import card_text
 from clients.cli.shell import Shell, shell_of
+from clients.cli.whole_shoe import WholeShoe, of_document
+from clients.cli.whole_shoe import of_answer as whole_of_answer
 from shared.cards import parse_card
 from shared.proofs.shown_card import ShownCard, shown_card_holds
 
@@ -52,40 +56,55 @@ def verify_cards(
         typer.Argument(help="A document with cards and their proofs; - for standard input."),
     ] = None,
     hand: Annotated[str, typer.Option(help="Ask the house for the cards of this hand.")] = "",
+    shoe: Annotated[
+        str, typer.Option(help="Ask for all that this shoe, played and published, was made from.")
+    ] = "",
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the document, each card with `holds`.")
     ] = False,
 ) -> None:
-    """Check shown cards against the root that sealed their shoe. Exit status 1 if one is wrong."""
+    """Check shown cards against the root that sealed their shoe, whole shoes against their seeds.
+
+    Exit status 1 if anything is wrong.
+    """
     shell = shell_of(context)
-    if (file is None) == (not hand):
-        raise typer.BadParameter("give a FILE or --hand HAND")
+    if (file is not None) + bool(hand) + bool(shoe) != 1:
+        raise typer.BadParameter("give a FILE, --hand HAND or --shoe SHOE")
+    whole = None
     if file is not None:
-        sealed = read_document(file.read())
-    else:
+        sealed, whole = read_document(file.read())
+    elif hand:
         sealed = shell.run(_of_hand(shell, hand))
-    held = [sealed.holds(card) for card in sealed.cards]
-    if as_json:
-        shell.print_json(_document(sealed, held))
     else:
-        _print(shell, sealed, held)
-    if not held or not all(held):
+        whole = shell.run(_of_shoe(shell, shoe))
+        sealed = Sealed(whole.shoe_id, whole.decks, whole.root, ())
+    held = [sealed.holds(card) for card in sealed.cards]
+    problems = list(whole.problems()) if whole is not None else []
+    holds = all(held) and not problems and bool(held or whole)
+    if as_json:
+        told = (whole.document() if whole is not None else {}) | _document(sealed, held)
+        shell.print_json(told | {"problems": problems, "holds": holds})
+    else:
+        _print(shell, sealed, held, whole, problems)
+    if not holds:
         raise typer.Exit(1)
 
 
-def read_document(text: str) -> Sealed:
-    """`{"shoe_id", "decks", "root", "cards": [{"position", "card", "salt", "path"}]}`, hex bytes.
+def read_document(text: str) -> tuple[Sealed, WholeShoe | None]:
+    """`{"shoe_id", "decks", "root", "cards": [{"position", "card", "salt", "path"}]}`, hex bytes;
+    with a server seed the whole shoe as well (docs/shuffle.md).
 
     Raises `RefusedError` `BAD_REQUEST` where it is not that.
     """
     try:
         document = json.loads(text)
-        return Sealed(
+        sealed = Sealed(
             shoe_id=str(document["shoe_id"]),
             decks=int(document["decks"]),
             root=bytes.fromhex(document["root"]),
             cards=tuple(_read_card(card) for card in document["cards"]),
         )
+        return sealed, of_document(document) if "server_seed" in document else None
     except (ValueError, KeyError, TypeError) as error:
         raise RefusedError("BAD_REQUEST", f"not a document of cards: {error!r}", "file") from error
 
@@ -103,6 +122,11 @@ def of_answer(answer: pb.GetHandResponse) -> Sealed:
         for proof in sorted(answer.proofs, key=lambda proof: proof.position)
     )
     return Sealed(answer.shoe_id, decks, answer.shoe_root, cards)
+
+
+async def _of_shoe(shell: Shell, shoe_id: str) -> WholeShoe:
+    async with shell.connect("audit", shell.player()) as connection:
+        return whole_of_answer(await AuditClient(connection).published_shoe(shoe_id))
 
 
 async def _of_hand(shell: Shell, hand_id: str) -> Sealed:
@@ -138,10 +162,19 @@ def _document(sealed: Sealed, held: list[bool]) -> dict[str, Any]:
     }
 
 
-def _print(shell: Shell, sealed: Sealed, held: list[bool]) -> None:
+def _print(
+    shell: Shell, sealed: Sealed, held: list[bool], whole: WholeShoe | None, problems: list[str]
+) -> None:
     shell.out.print(f"shoe [bold]{sealed.shoe_id}[/], sealed as {sealed.root.hex()}")
+    if whole is not None:
+        for line in whole.lines():
+            shell.out.print(f"  {line}")
+        for problem in problems:
+            shell.out.print(f"  [bold red]✗ {problem}[/]")
+        if not problems:
+            shell.out.print("  [green]the seeds give the commitments, the cut and the seal[/]")
     for card, holds in zip(sealed.cards, held, strict=True):
         verdict = "[green]holds[/]" if holds else "[bold red]is NOT under this seal[/]"
         shell.out.print(f"  position {card.position:>3}  ", card_text(str(card.card)), verdict)
-    if not held:
+    if not held and whole is None:
         shell.err.print("There are no cards to check.")

@@ -26,6 +26,7 @@ from services.audit.shoe_desk import (
     cards_of,
     check_may_be_opened,
     disclosure_message,
+    published_message,
     read_shoe,
     shoe_message,
     totals_message,
@@ -229,6 +230,13 @@ class Audit(AuditServiceServicer):
         return pb.ListDisclosuresResponse(
             disclosures=map(disclosure_message, lines), next_page_token=token
         )
+
+    async def GetPublishedShoe(  # noqa: N802
+        self, request: pb.GetPublishedShoeRequest, context: _Context
+    ) -> pb.GetPublishedShoeResponse:
+        record = await read_shoe(self._log, self._keyring, request.shoe_id)
+        check_may_be_opened(record)
+        return published_message(record)
 
     async def _applied_by_wallet(self) -> dict[str, int]:
         return await on_connection(self._pool, applied_by_wallet)

@@ -61,6 +61,36 @@ def cards_of(record: ShoeRecord, server_seed: bytes) -> list[CardProof]:
     ]
 
 
+def published_message(record: ShoeRecord) -> pb.GetPublishedShoeResponse:
+    """All that a shoe which is over was made from. Raises `CroupierError` where that is secret."""
+    assert record.cut is not None
+    assert record.retired is not None
+    opened, cut = record.opened, record.cut.body
+    if not record.retired.body.server_seed:
+        raise CroupierError(
+            "AUDIENCE_NOT_ALLOWED", "the seed stays secret: folded cards are in it", "shoe_id"
+        )
+    return pb.GetPublishedShoeResponse(
+        shoe_id=record.shoe_id,
+        table_id=opened.table_id,
+        decks=opened.decks,
+        scheme=opened.scheme,
+        commitment=opened.commitment,
+        parts=[
+            pb.GetPublishedShoeResponse.Part(
+                player=player, commitment=commitment, seed=record.seeds.get(player, b"")
+            )
+            for player, commitment in record.commitments.items()
+        ],
+        cut_by=cut.by,
+        cut_at=cut.at,
+        cut_least=opened.cut_min_top,
+        cut_most=record.cards - opened.cut_min_bottom,
+        root=record.root,
+        server_seed=record.retired.body.server_seed,
+    )
+
+
 def shoe_message(row: asyncpg.Record) -> pb.Shoe:
     """A line of the index."""
     dealt, decks = row["dealt"] or 0, row["decks"] or 0

@@ -70,6 +70,7 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.audit.v1.AuditService/ListShoes": _BOOKS,
     "/croupier.audit.v1.AuditService/DiscloseShoe": _AUDITOR,
     "/croupier.audit.v1.AuditService/ListDisclosures": frozenset({Role.AUDITOR, Role.PLAYER}),
+    "/croupier.audit.v1.AuditService/GetPublishedShoe": _PEOPLE,
 }
 """Who may call each method. A method without a row is closed to everybody."""
 

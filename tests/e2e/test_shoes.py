@@ -127,7 +127,8 @@ async def test_after_a_change_of_keys_the_house_goes_on_and_the_old_seed_key_may
 
 @pytest.mark.timeout(240)
 async def test_after_a_loss_of_the_log_no_open_shoe_is_dealt_from(played: HouseOnDisk) -> None:
-    before = {shoe["shoe_id"] for shoe in (await told(played, "shoes", "--only", "open"))["shoes"]}
+    opened = (await told(played, "shoes", "--only", "open"))["shoes"]
+    before = {shoe["shoe_id"] for shoe in opened}
     assert before
     done = await told(played, "log", "recover")
     assert done["shoes"] + done["tables"] >= len(before)
@@ -137,6 +138,13 @@ async def test_after_a_loss_of_the_log_no_open_shoe_is_dealt_from(played: HouseO
     ends = {shoe["shoe_id"]: shoe["retire_reason"] for shoe in answer["shoes"]}
     assert {ends[shoe_id] for shoe_id in before} == {"log_recovered"}
     assert answer["totals"]["log_recovered"] == len(before)
+    # Retired, and of a game that publishes its seeds: any player makes it again.
+    sealed = [shoe["shoe_id"] for shoe in opened if shoe["publish"] and shoe["root"]]
+    assert sealed
+    whole = await told(played, "verify-card", "--shoe", sealed[0])
+    assert whole["holds"], whole["problems"]
+    assert len(whole["player_seeds"]) == 2
+    assert len(whole["order"].split()) == 52 * whole["decks"]
 
 
 ENDS = ("played", "redeal", "table_closed", "aborted", "log_recovered")

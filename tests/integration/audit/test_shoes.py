@@ -10,6 +10,7 @@ import pytest
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.audit.v1 import events_pb2
 
+from clients.cli.whole_shoe import WholeShoe, of_answer
 from services.audit.shoe_checker import ShoeChecker
 from services.shuffle.decide import Asker
 from services.shuffle.shoe import RetireReason
@@ -17,12 +18,15 @@ from services.shuffle.shoes import Request
 from shared.cards import parse_card
 from shared.errors import CroupierError
 from shared.log import PostgresLog, open_pool
+from shared.proofs.seeds import player_seed_commitment
 from shared.proofs.shown_card import ShownCard, shown_card_holds
 from shared.rpc.access import Role
 from shared.table import events as e
 from tests.integration.audit.conftest import Client, RealHouse, refused
 from tests.playing import FIELD_KEYS
 from tests.servers import Database
+
+SEED = bytes(range(16))
 
 
 @pytest.fixture
@@ -301,3 +305,60 @@ async def test_only_an_auditor_opens_a_shoe(real: RealHouse, client: Client, rol
     with pytest.raises(CroupierError) as error:
         await look(replace(client, role=role, subject="cid"), over.shoe_id)
     assert error.value.reason == "ROLE_NOT_ALLOWED"
+
+
+# ---- Made again by anybody
+
+
+async def published(client: Client, shoe_id: str) -> WholeShoe:
+    request = pb.GetPublishedShoeRequest(shoe_id=shoe_id)
+    return of_answer(await client.call("GetPublishedShoe", request, pb.GetPublishedShoeResponse))
+
+
+async def test_anybody_makes_a_published_shoe_again(real: RealHouse, client: Client) -> None:
+    """A player who was not even there, and nobody before the shoe is over."""
+    shoe = real.house.tables["t1"].shoe
+    assert shoe is not None
+    eve = replace(client, role=Role.PLAYER, subject="eve")
+    pledges = {name: player_seed_commitment(shoe.shoe_id, name, SEED) for name in ("ann", "bob")}
+    for name, commitment in pledges.items():
+        await real.house.give("t1", e.SeedPledged(name, commitment, shoe_id=shoe.shoe_id))
+    await real.house.play("t1", ("ann", 1, "banker", 2_000), ("bob", 2, "player", 500))
+    await real.house.give("t1", e.SeedRevealed("ann", SEED))
+    state = real.house.tables["t1"]
+    assert state.shoe is not None
+    deadline = state.shoe.seeds_deadline
+    real.house.now = lambda: deadline
+    await real.house.give("t1", e.ClockExpired(deadline, clock="seeds"), "house")
+    await real.settle()
+    with pytest.raises(CroupierError) as error:
+        await published(eve, shoe.shoe_id)
+    assert refused(error) == ("SHOE_NOT_RETIRED", "shoe_id")
+    await real.house.give("t1", e.ShoesLost("shoe_retired"), "house")
+    await real.settle()
+    whole = await published(eve, shoe.shoe_id)
+    assert list(whole.problems()) == []
+    assert [(part.player, part.commitment, part.seed) for part in whole.parts] == [
+        ("ann", pledges["ann"], SEED),
+        ("bob", pledges["bob"], None),
+    ]
+    root = await real.root.fetchval("SELECT root FROM audit.shoe WHERE shoe_id = $1", shoe.shoe_id)
+    assert whole.root == root
+    for other in (
+        replace(whole, server_seed=bytes(32)),
+        replace(whole, parts=whole.parts[1:]),
+        replace(whole, cut_at=whole.cut_at - 1),
+    ):
+        assert list(other.problems()) != []
+
+
+async def test_a_secret_shoe_is_made_again_by_nobody(real: RealHouse, client: Client) -> None:
+    await at_holdem(real)
+    [over] = (await shoes(client, filter=pb.SHOE_FILTER_UNCHECKED)).shoes
+    for role in (Role.PLAYER, Role.AUDITOR, Role.OPERATOR):
+        with pytest.raises(CroupierError) as error:
+            await published(replace(client, role=role, subject="cid"), over.shoe_id)
+        assert refused(error) == ("AUDIENCE_NOT_ALLOWED", "shoe_id")
+    with pytest.raises(CroupierError) as error:
+        await published(client, "t9-s9")
+    assert refused(error) == ("SHOE_NOT_FOUND", "shoe_id")

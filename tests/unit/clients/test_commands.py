@@ -155,8 +155,26 @@ def test_a_card_that_was_changed_does_not_hold(
 
 
 def test_no_cards_prove_nothing(runner: CliRunner, document: dict[str, object]) -> None:
-    ran = runner.invoke(app, ["verify-card", "-"], input=json.dumps(document | {"cards": []}))
+    bare = {key: document[key] for key in ("shoe_id", "decks", "root")} | {"cards": []}
+    ran = runner.invoke(app, ["verify-card", "-"], input=json.dumps(bare))
     assert ran.exit_code == 1
+
+
+def test_a_whole_shoe_is_made_again_from_its_seeds(
+    runner: CliRunner, document: dict[str, object]
+) -> None:
+    ran = runner.invoke(app, ["verify-card", "-"], input=json.dumps(document | {"cards": []}))
+    assert ran.exit_code == 0, ran.output
+    assert "the seeds give the commitments, the cut and the seal" in ran.output
+    wrong = document | {"server_seed": "00" * 32}
+    ran = runner.invoke(app, ["verify-card", "-", "--json"], input=json.dumps(wrong))
+    assert ran.exit_code == 1
+    told = json.loads(ran.stdout)
+    assert told["holds"] is False
+    assert told["problems"] == [
+        "the server seed is not what was committed to",
+        "the seeds do not give the sealed root",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"shoe_id": "s", "decks": "x"}'])

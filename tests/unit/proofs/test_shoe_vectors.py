@@ -6,16 +6,18 @@ import json
 import shutil
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from shared.cards import parse_card
+from clients.cli.shown_card import read_document
+from clients.cli.whole_shoe import Part, WholeShoe, of_document
 from shared.proofs.sealed_shoe import SealedShoe
 from shared.proofs.seeds import player_seed_commitment, server_seed_commitment
 from shared.proofs.shoe_order import dealer_cut
-from shared.proofs.shown_card import ShownCard, card_leaf, shown_card_holds
+from shared.proofs.shown_card import card_leaf
 
 ROOT = Path(__file__).parents[3]
 VECTORS = sorted((ROOT / "tests" / "vectors" / "shoe").glob("*.json"))
@@ -30,18 +32,8 @@ def sealed(document: Document) -> SealedShoe:
 
 
 def in_python(document: Document) -> bool:
-    root, shoe_id = bytes.fromhex(document["root"]), document["shoe_id"]
-    for each in document["cards"]:
-        path = tuple(bytes.fromhex(node) for node in each["path"])
-        shown = ShownCard(
-            each["position"], parse_card(each["card"]), bytes.fromhex(each["salt"]), path
-        )
-        if not shown_card_holds(root, shoe_id, document["decks"] * 52, shown):
-            return False
-    if "server_seed" not in document:
-        return True
-    committed = server_seed_commitment(shoe_id, bytes.fromhex(document["server_seed"]))
-    return committed.hex() == document["commitment"] and sealed(document).root == root
+    cards, whole = read_document(json.dumps(document))
+    return all(map(cards.holds, cards.cards)) and not (whole and list(whole.problems()))
 
 
 def in_javascript(document: Document) -> bool:
@@ -128,6 +120,33 @@ def test_what_a_cheat_would_change_does_not_hold(verifier: Verifier) -> None:
         "wrong player seed": lambda copy: copy["player_seeds"][0].update(seed="00" * 16),
         "player left out": lambda copy: copy["player_seeds"].pop(),
         "other cut": lambda copy: copy.update(cut_at=copy["cut_at"] + 1),
+        "other commitment": lambda copy: copy.update(commitment=another(copy["commitment"])),
+        "player's commitment": lambda copy: copy["player_seeds"][0].update(commitment="00" * 32),
     }
     passed = [name for name, cheat in cheats.items() if verifier(spoiled(document, cheat))]
     assert passed == []
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+def test_a_cut_that_the_dealer_chose_himself_does_not_hold(verifier: Verifier) -> None:
+    seed, name = bytes(range(32)), "dealer-1"
+    at = dealer_cut(seed, name, 10, 42)
+    commitment = server_seed_commitment(name, seed)
+
+    def cut(place: int) -> Document:
+        root = SealedShoe(seed, name, (), 1, place).root
+        shoe = WholeShoe(name, 1, root, commitment, seed, (), place, (10, 42))
+        return shoe.document() | {"cards": []}
+
+    assert verifier(cut(at))
+    assert not verifier(cut(at - 1))
+
+
+def test_a_document_says_all_that_a_shoe_was_made_from() -> None:
+    parts = (Part("ann", b"a" * 32, b"b" * 16), Part("bob", b"c" * 32, None))
+    shoe = WholeShoe("s", 1, b"r" * 32, b"k" * 32, b"z" * 32, parts, 26, None)
+    document = shoe.document()
+    assert document["withheld"] == ["bob"]
+    assert of_document(document) == replace(shoe, parts=parts[:1])
+    assert "zz" not in repr(shoe)
+    assert list(replace(shoe, scheme=2).problems()) == ["no such shoe can be made here"]
