@@ -66,13 +66,16 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         server.offer(SERVICE)
         nodes_pb2_grpc.add_NodeServiceServicer_to_server(Wishes(pool, nudges), server.grpc)
         server.offer(nodes_pb2.DESCRIPTOR.services_by_name["NodeService"])
-        await node.cashier.listen(bus)
-        await nudges.listen(node.look_now)
         neighbours = Neighbours(directory, peers, lobby, settings.service_token.get_secret_value())
         running = {
             asyncio.create_task(node.run(stopping), name="lease"),
             asyncio.create_task(node.cashier.run(), name="cashier"),
             asyncio.create_task(neighbours.run(), name="neighbours"),
+        }
+        # The bus may be away: all of this is only quicker with it.
+        listening = {
+            asyncio.create_task(node.cashier.listen(bus), name="listen to the wallet"),
+            asyncio.create_task(nudges.listen(node.look_now), name="listen to nodes"),
         }
         try:
             await server.start()
@@ -83,9 +86,9 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
             for task in done:
                 task.result()  # none ends by itself but for a failure
         finally:
-            for task in running:
+            for task in (*running, *listening):
                 task.cancel()
-            await asyncio.wait(running)
+            await asyncio.wait(running | listening)
             await node.hand_over()
             await peers.close()
             await bus.close()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
+import structlog
 from nats.aio.client import Client
-from nats.errors import Error as NatsError
+from nats.aio.subscription import Subscription
 from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
@@ -18,6 +21,7 @@ from nats.js.api import (
 from nats.js.errors import NotFoundError
 
 from shared.bus.batch import STREAM, SUBJECTS
+from shared.ops.tasks import end
 
 # What is older is read from the log.
 MAX_AGE_S = 24 * 3600.0
@@ -25,17 +29,45 @@ DUPLICATE_WINDOW_S = 120.0
 ACK_WAIT_S = 30.0
 MAX_ACK_PENDING = 1_024
 CONNECT_TIMEOUT_S = 2.0
+FIRST_WAIT_S = 5.0
 PING_EVERY_S = 1
 MOST_UNANSWERED_PINGS = 2
 """A link that drops everything is given up after three seconds, not after six minutes."""
 _RECONNECT_PAUSE_S = 0.2
 
+_log = structlog.get_logger()
+
 
 class _Connection(Client):
-    """A connection that can be closed also when it is lost just then: a service that stops cleanly
-    must not fail for it."""
+    """A connection that may still be coming up: who wants to hear something waits for it. It can be
+    closed also when it is lost just then: a service that stops cleanly must not fail for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._up = asyncio.Event()
+        self._coming: asyncio.Task[None] | None = None
+
+    async def come(self, within_s: float, **options: Any) -> None:
+        """Connects, and goes on trying where it is not up in time."""
+        self._coming = asyncio.create_task(self._connect(options), name="bus")
+        done, _ = await asyncio.wait({self._coming}, timeout=within_s)
+        if done:
+            self._coming.result()
+        else:
+            _log.warning("bus_away")
+
+    async def _connect(self, options: Mapping[str, Any]) -> None:
+        await self.connect(**options)
+        self._up.set()
+
+    async def subscribe(self, *arguments: Any, **options: Any) -> Subscription:
+        await self._up.wait()
+        return await super().subscribe(*arguments, **options)
 
     async def close(self) -> None:
+        if self._coming is not None and not self._up.is_set():
+            await end([self._coming])
+            return
         try:
             await super().close()
         except OSError:
@@ -44,31 +76,22 @@ class _Connection(Client):
             await super().close()
 
 
-async def connect(url: str, name: str, give_up_after_s: float = 60.0) -> Client:
-    """A connection that comes back by itself, for ever, once it has been there.
-
-    Raises `OSError` or `nats.errors.Error` when it has not come up after `give_up_after_s`.
-    """
-    loop = asyncio.get_running_loop()
-    give_up_at = loop.time() + give_up_after_s
-    while True:
-        try:
-            client = _Connection()
-            await client.connect(
-                url,
-                name=name,
-                connect_timeout=int(CONNECT_TIMEOUT_S),
-                max_reconnect_attempts=-1,
-                ping_interval=PING_EVERY_S,
-                max_outstanding_pings=MOST_UNANSWERED_PINGS,
-                reconnect_time_wait=_RECONNECT_PAUSE_S,  # type: ignore[arg-type]
-                error_cb=_expected,
-            )
-            return client
-        except (OSError, NatsError):
-            if loop.time() > give_up_at:
-                raise
-        await asyncio.sleep(_RECONNECT_PAUSE_S)
+async def connect(url: str, name: str) -> Client:
+    """A connection that comes back by itself, for ever. Where it is not up in a moment it comes
+    later: a service does without the bus, which only makes things quicker."""
+    client = _Connection()
+    await client.come(
+        FIRST_WAIT_S,
+        servers=url,
+        name=name,
+        connect_timeout=int(CONNECT_TIMEOUT_S),
+        max_reconnect_attempts=-1,
+        ping_interval=PING_EVERY_S,
+        max_outstanding_pings=MOST_UNANSWERED_PINGS,
+        reconnect_time_wait=_RECONNECT_PAUSE_S,
+        error_cb=_expected,
+    )
+    return client
 
 
 async def _expected(error: Exception) -> None:

@@ -175,6 +175,27 @@ async def test_chips_come_without_the_bus(
     await house.stop()
 
 
+async def test_services_start_and_stop_while_the_bus_is_away(
+    own_nats: Running, empty_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shared.bus.stream.FIRST_WAIT_S", 0.1)
+    house = empty_house
+    assert isinstance(own_nats.server, EmbeddedNats)
+    house.nats_url = own_nats.server.url
+    own_nats.kill()
+    await house.start()
+    await house.services["wallet-1"].stop()
+    await house.services["wallet-1"].start()
+    await house.open()
+    ann = await house.seat("ann")
+    async with ann.playing("t1") as stream:
+        await play_hand(stream)
+        await own_nats.start_again()
+        await play_hand(stream)
+    await eventually(partial(bus_has_last, house))
+    await house.stop()
+
+
 async def test_the_bus_comes_back_empty(
     own_nats: Running, empty_house: House, tmp_path: Path
 ) -> None:
