@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 
 from croupier.table.v1 import table_pb2 as pb
@@ -53,6 +54,11 @@ class Seat:
     def seated(self) -> bool:
         """Whether this player has a seat at the table."""
         return self.sight().seat is not None
+
+    @property
+    def complaints(self) -> Mapping[str, str]:
+        """By shoe: what this client holds against the house. Its seed is then opened no more."""
+        return self._seeds.complaints if self._seeds else {}
 
     def sight(self) -> Sight:
         """What this player sees now."""
@@ -126,14 +132,19 @@ class Seat:
             self.skipped += 1
         self._unread.append(update)
         self._changed.set()
-        self._add_seed()
+        self._add_seed(update)
 
     def _fail(self, refusal: RefusedError) -> None:
         self._failure = refusal
         self._changed.set()
 
-    def _add_seed(self) -> None:
-        command = self._seeds.next_command(self.table, self.you) if self._seeds else None
+    def _add_seed(self, update: pb.Update) -> None:
+        if self._seeds is None:
+            return
+        for event in update.events:
+            if event.HasField("shoe_ready"):
+                self._seeds.sealed(event.shoe_ready)
+        command = self._seeds.next_command(self.table, self.you)
         if command is not None:
             chore = asyncio.create_task(self._say(command), name="add-seed")
             self._chores.add(chore)

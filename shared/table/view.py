@@ -168,6 +168,7 @@ def _shoe(shoe: Shoe) -> table_pb2.ShoeView:
         size=shoe.size,
         next_position=shoe.next_position,
         cut_player=shoe.cut_player if shoe.cut_deadline else "",
+        cut_at=shoe.cut_place if shoe.cut_recorded or shoe.sealed else 0,
     )
 
 

@@ -38,6 +38,7 @@ class Visit:
         self.last_hand = ""
         self.over = False
         """Whether the player has left, or the table is closed."""
+        self._complained: set[str] = set()
         self._buy_in_minor = buy_in_minor
         self._bought = False
         self._sat_down = seat.seated
@@ -65,6 +66,10 @@ class Visit:
                 or (event.HasField("join_failed") and event.join_failed.player == me)
             ):
                 self.over = True
+        for shoe_id, what in self.seat.complaints.items():
+            if shoe_id not in self._complained:
+                self._complained.add(shoe_id)
+                told.append(Told(f"Beware: {what} (shoe {shoe_id})."))
         if self.seat.seated:
             self._sat_down = True
         elif self._sat_down:
