@@ -48,7 +48,7 @@ CLOCKS = Clocks(
     consent_ms=2_000,
     grace_ms=3_000,
 )
-MENDING_S = 60.0
+MENDING_S = 180.0
 PROGRESS_S = 120.0
 ENOUGH_HANDS = 2
 LOOK_S = 0.5

@@ -78,6 +78,10 @@ class Serving:
             self.task = None
 
 
+class ProcessEndedError(Exception):
+    """A process ended, or was killed, before it served."""
+
+
 @dataclass
 class Process:
     """One service in a process of its own, to be killed."""
@@ -103,7 +107,12 @@ class Process:
         argv = (sys.executable, "-m", "deploy.serve", self.service)
         with self.within():
             self.process = Program(self.service, argv, self.log, env).start()
-        await eventually(lambda: serves(self.address), within_s=60)
+        await eventually(self._up, within_s=60)
+
+    async def _up(self) -> bool:
+        if self.process is None or self.process.poll() is not None:
+            raise ProcessEndedError(self.service)
+        return await serves(self.address)
 
     def pause(self) -> None:
         """SIGSTOP: to everybody else it is as if it were dead."""
