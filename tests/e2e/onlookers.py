@@ -25,6 +25,8 @@ from tests.e2e.houses import HouseOnDisk
 
 WATCHERS = (Role.PLAYER, Role.DEALER, Role.PIT, Role.AUDITOR, Role.OPERATOR)
 
+LONGEST_EVENING_S = 3_600
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -126,7 +128,7 @@ async def watch_as_everybody(house: HouseOnDisk, table_id: str) -> AsyncIterator
         stub = table_pb2_grpc.TableServiceStub(channel)
         calls: list[Any] = []
         for role in WATCHERS:
-            token = tokens.sign(key, f"onlooker-{role}", role, 600)
+            token = tokens.sign(key, f"onlooker-{role}", role, LONGEST_EVENING_S)
             metadata = (("authorization", f"Bearer {token}"),)
             calls.append(stub.Watch(table_pb2.WatchRequest(table_id=table_id), metadata=metadata))
             calls.append(stub.WatchLobby(table_pb2.WatchLobbyRequest(), metadata=metadata))
