@@ -44,6 +44,9 @@ MAX_BATCH_EVENTS = 1_000
 MAX_PARKED_AT_ONCE = 1_000
 LOOK_EVERY_S = 1.0
 STANDBY_LOOK_S = 0.5
+HELD_UP_S = 10
+"""It looks at the head every second: one that does not even do that is paused, and the server ends
+its session, so that another replica takes the partition."""
 CALL_TIMEOUT_S = 10.0
 _CLOCK_SLACK = timedelta(seconds=60)
 _FIRST_PAUSE_S = 0.05
@@ -147,7 +150,10 @@ class Consumer:
         connection = await connect(
             self._dsn,
             command_timeout=CALL_TIMEOUT_S,
-            server_settings=session_settings(f"consumer {self._consuming.name}"),
+            server_settings={
+                **session_settings(f"consumer {self._consuming.name}"),
+                "idle_session_timeout": f"{HELD_UP_S}s",
+            },
         )
         try:
             await self._become_active(connection)

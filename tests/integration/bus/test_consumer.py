@@ -6,8 +6,10 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import pytest
+from nats.aio.msg import Msg
 from nats.js.api import AckPolicy, ConsumerConfig
 from nats.js.errors import NotFoundError
 
@@ -17,7 +19,8 @@ from shared.bus import consumers as consumers_module
 from shared.bus.batch import STREAM, Batch, encode
 from shared.bus.consumers import Consumers
 from shared.bus.publisher import Publisher
-from shared.bus.stream import ensure_stream
+from shared.bus.pull import Pull
+from shared.bus.stream import connect, ensure_stream
 from tests.integration.bus import probe
 from tests.integration.bus.conftest import House
 from tests.integration.bus.probe import Probe
@@ -225,6 +228,35 @@ async def test_of_two_replicas_one_applies_and_the_other_takes_over(house: House
     await house.write_many(40)
     await house.becomes_equal()
     assert handlers[1 - busy].calls
+
+
+async def test_a_replica_that_is_held_up_gives_way(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a paused process would be: its connection stays, and it says nothing on it."""
+    monkeypatch.setattr("shared.bus.consumer.HELD_UP_S", 1)
+    house.relay()
+    first, other = Probe(), Probe()
+    bus = await connect(house.nats_url, "held up")
+    held_up = asyncio.Event()
+    take = Pull.take
+
+    async def take_or_stand_still(pull: Pull, *arguments: Any) -> list[Msg]:
+        if pull._client is bus and held_up.is_set():
+            await asyncio.Event().wait()
+        return await take(pull, *arguments)
+
+    monkeypatch.setattr(Pull, "take", take_or_stand_still)
+    house.consumer(first, bus)
+    await house.write_many(5)
+    await house.becomes_equal()
+    house.consumer(other)
+    held_up.set()
+    await house.write_many(20)
+    await house.becomes_equal()
+    assert first.calls
+    assert other.calls
+    await bus.close()
 
 
 async def test_a_replica_that_lost_its_lock_unknowingly_is_fenced_off(house: House) -> None:
