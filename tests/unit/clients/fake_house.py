@@ -34,6 +34,8 @@ from shared.table.view import event_view, player_view, public_view, summary
 from tests.unit.clients.fake_tables import refuse_call
 from tests.unit.clients.keys import TEST_KEY
 
+CUT = 26
+"""Where the dealer cuts."""
 START_US = 1_790_000_000_000_000
 CLOCKS = e.Clocks(30_000, 180_000, 120_000, 30_000, 5_000, 30_000, 15_000, 10_000)
 _OPTIONS = (("grpc.http2.min_ping_interval_without_data_ms", 5_000),)
@@ -124,13 +126,13 @@ class FakeTable:
                 self._random.shuffle(self._shoe)
                 return e.ShoeOffered(errand.shoe_id, bytes(32), self.now())
             case step.RecordCut():
-                return e.CutRecorded(errand.shoe_id, errand.place, self.now())
+                return e.CutRecorded(errand.shoe_id, errand.place or CUT, self.now())
             case step.SealShoe():
                 return e.ShoeReady(
                     shoe_id=errand.shoe_id,
                     root=bytes(range(32)),
                     size=len(self._shoe),
-                    cut_place=26,
+                    cut_place=CUT,
                     seeds_used=tuple(player for player, _ in errand.reveals),
                     at=self.now(),
                 )
