@@ -18,13 +18,16 @@ def register(app: typer.Typer) -> None:
 
 def run_hands(
     file: Annotated[
-        typer.FileText, typer.Argument(help="A hand script, or several as JSON lines; - for stdin.")
+        typer.FileBinaryRead,
+        typer.Argument(help="A hand script, or several as JSON lines; - for stdin."),
     ],
 ) -> None:
     """Play hand scripts (docs/hand-script.md); one line of JSON each. Needs no house."""
     failed = False
     for result in run_lines(file.read()):
         failed = failed or "error" in result
-        sys.stdout.write(json.dumps(result, ensure_ascii=False) + "\n")
+        line = json.dumps(result, ensure_ascii=False)
+        # Half a surrogate pair, which a script may have written as an escape, is one again.
+        sys.stdout.buffer.write(line.encode(errors="backslashreplace") + b"\n")
     if failed:
         raise typer.Exit(1)

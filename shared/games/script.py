@@ -18,6 +18,7 @@ from shared.games.registry import GAMES
 from shared.games.script_draw import draw_result, read_draw
 from shared.games.script_form import Json, Script, ScriptError, bad, read_house
 
+_MOST_DIGITS = 1000
 _LOOK = "look"
 _TIMEOUT = "timeout"
 
@@ -29,30 +30,38 @@ def run_script(script: Json) -> dict[str, Any]:
         return _play(_read(script))
     except ScriptError as fault:
         return _error(fault)
+    except RecursionError:  # it could be read, but not be named in the message that refuses it
+        return _error(bad("nested too deep"))
 
 
-def run_lines(text: str) -> Iterator[dict[str, Any]]:
-    """The results of the scripts in `text`, in order: one script over many lines, or one a line."""
+def run_lines(data: bytes) -> Iterator[dict[str, Any]]:
+    """The results of the scripts in `data` (JSON, so UTF-8), in order: one script over many lines,
+    or one a line."""
     try:
-        whole = _loads(text)
+        whole = _loads(data)
     except ScriptError:
-        for line in text.split("\n"):  # JSON may hold other line separators inside a string
+        for line in data.split(b"\n"):  # JSON may hold other line separators inside a string
             if line.strip():
                 yield _run_line(line)
     else:
         yield run_script(whole)
 
 
-def _run_line(line: str) -> dict[str, Any]:
+def _run_line(line: bytes) -> dict[str, Any]:
     try:
         return run_script(_loads(line))
     except ScriptError as fault:
         return _error(fault)
 
 
-def _loads(text: str) -> Json:
+def _loads(data: bytes) -> Json:
     try:
-        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_constant)
+        return json.loads(
+            data.decode(),
+            object_pairs_hook=_object,
+            parse_int=_whole,
+            parse_constant=_no_constant,
+        )
     except (ValueError, RecursionError) as fault:
         raise bad(f"not JSON: {fault}") from None
 
@@ -63,6 +72,13 @@ def _object(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     if len(made) != len(pairs):
         raise ValueError("a key is there twice")
     return made
+
+
+def _whole(digits: str) -> int:
+    """A whole number, of which what it wins can be written too: Python writes 4300 digits."""
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has more than {_MOST_DIGITS} digits")
+    return int(digits)
 
 
 def _no_constant(name: str) -> Json:

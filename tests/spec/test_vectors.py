@@ -37,6 +37,6 @@ def test_every_published_offence_is_refused_with_its_reason_and_place() -> None:
 def test_scripts_as_lines_run_one_after_the_other_and_go_on_after_a_refusal() -> None:
     hands = [*vectors("battle")[:3], *vectors("illegal")[:3], *vectors("baccarat")[:2]]
     text = "\n".join(json.dumps(hand["script"]) for hand in hands)
-    results = list(run_lines(text))
+    results = list(run_lines(text.encode()))
     assert results == [run_script(hand["script"]) for hand in hands]
     assert ["error" in result for result in results] == [False] * 3 + [True] * 3 + [False] * 2

@@ -49,6 +49,23 @@ def test_a_script_that_breaks_a_rule_fails_and_later_ones_still_run(runner: CliR
     assert results[1]["error"]["reason"] == "DECK_TOO_SHORT"
 
 
+def test_whatever_bytes_a_script_has_each_line_is_answered_in_json(runner: CliRunner) -> None:
+    def staked(player: str, stake: int) -> bytes:
+        bets = {"1": {"owner": player, "bets": {player: {"player": stake}}}}
+        return json.dumps(COUP | {"boxes": bets}).encode()
+
+    half_a_pair = staked("\ud800", 10)
+    lines = [staked("Ж", 10), b"\xff\xfe", bytes(range(128, 256)), b"\0", half_a_pair]
+    lines += [staked("ann", int("9" * 1000)), staked("ann", int("9" * 4300))]
+    ran = runner.invoke(app, ["hand", "-"], input=b"\n".join(lines))
+    assert (ran.exit_code, type(ran.exception)) == (1, SystemExit)
+    results = [json.loads(line) for line in ran.stdout_bytes.splitlines()]
+    reasons = [one.get("error", {}).get("reason") for one in results]
+    assert reasons == [None, *["BAD_SCRIPT"] * 3, None, None, "BAD_SCRIPT"]
+    assert "Ж" in ran.stdout
+    assert results[4]["boxes"]["1"]["\ud800"][0]["returned"] == 20
+
+
 def test_a_file_that_is_not_there_is_a_matter_of_usage(runner: CliRunner) -> None:
     assert runner.invoke(app, ["hand", "nowhere.json"]).exit_code == 2
 
