@@ -23,7 +23,7 @@ Json = Any
 NO_AMOUNT = -1
 NO_CARD = Card(-1)
 
-_BOX = re.compile(r"-?[0-9]{1,9}", re.ASCII)
+_BOX = re.compile(r"-?[0-9]{1,1000}", re.ASCII)
 
 
 class ScriptError(CroupierError):

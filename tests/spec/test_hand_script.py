@@ -118,7 +118,7 @@ def test_BAD_STAKE_a_number_that_is_no_positive_integer() -> None:
     assert fault(script(stacks={"ann": 0})) == ("INSUFFICIENT_CHIPS", None)
 
 
-@pytest.mark.parametrize("number", ["0", "8", "-1", "999999999"])
+@pytest.mark.parametrize("number", ["0", "8", "-1", "9999999999", "9" * 1000])
 def test_TOO_MANY_BOXES_a_number_outside_the_table(number: str) -> None:
     boxes = {number: script()["boxes"]["1"]}
     assert fault(script(boxes=boxes)) == ("TOO_MANY_BOXES", None)
