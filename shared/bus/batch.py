@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC
+from datetime import UTC, datetime
 from uuid import UUID
 
 from croupier.event.v1 import event_pb2
@@ -18,6 +18,7 @@ FIRST_HEADER = "Croupier-First"
 LAST_HEADER = "Croupier-Last"
 TYPES_HEADER = "Croupier-Types"
 _ID_HEADER = "Nats-Msg-Id"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +61,12 @@ def headers_of(batch: Batch) -> dict[str, str]:
 
 def encode(batch: Batch) -> bytes:
     """`croupier.event.v1.Batch` bytes."""
-    return event_pb2.Batch(
-        partition=batch.partition,
-        first_position=batch.first_position,
-        head=batch.head,
-        events=[to_message(event) for event in batch.events],
-    ).SerializeToString()
+    message = event_pb2.Batch(
+        partition=batch.partition, first_position=batch.first_position, head=batch.head
+    )
+    for event in batch.events:
+        write(event, message.events.add())
+    return message.SerializeToString()
 
 
 def decode(payload: bytes) -> Batch:
@@ -81,22 +82,31 @@ def decode(payload: bytes) -> Batch:
 
 def to_message(event: RecordedEvent) -> event_pb2.RecordedEvent:
     """An event as `croupier.event.v1.RecordedEvent`."""
-    message = event_pb2.RecordedEvent(
-        partition=event.partition,
-        position=event.position,
-        stream=event.stream,
-        version=event.version,
-        type=event.type,
-        schema_version=event.schema_version,
-        payload=event.payload,
-        hash=event.hash,
-        hand_id=event.hand_id or "",
-        causation_id=str(event.causation_id or ""),
-        correlation_id=str(event.correlation_id or ""),
-        actor=event.actor,
-    )
-    message.recorded_at.FromDatetime(event.recorded_at)
+    message = event_pb2.RecordedEvent()
+    write(event, message)
     return message
+
+
+def write(event: RecordedEvent, into: event_pb2.RecordedEvent) -> None:
+    """The same into a message that is there already, and empty."""
+    into.partition = event.partition
+    into.position = event.position
+    into.stream = event.stream
+    into.version = event.version
+    into.type = event.type
+    into.schema_version = event.schema_version
+    into.payload = event.payload
+    into.hash = event.hash
+    if event.hand_id is not None:
+        into.hand_id = event.hand_id
+    if event.causation_id is not None:
+        into.causation_id = str(event.causation_id)
+    if event.correlation_id is not None:
+        into.correlation_id = str(event.correlation_id)
+    into.actor = event.actor
+    since = event.recorded_at - _EPOCH
+    into.recorded_at.seconds = since.days * 86_400 + since.seconds
+    into.recorded_at.nanos = since.microseconds * 1_000
 
 
 def from_message(message: event_pb2.RecordedEvent) -> RecordedEvent:
