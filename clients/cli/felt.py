@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 from croupier.table.v1 import table_pb2 as pb
@@ -16,6 +16,7 @@ from clients.cli.names import Names
 from clients.cli.picture import WIDTH, cards_text, draw
 from clients.cli.story import holding, points
 
+NO_HANDS: Mapping[str, pb.CardHand] = {}
 _WARN_S = 10
 _ORDER = ("player", "banker", "dealer", "board")
 _PLACES = {"player": 3, "banker": 3, "board": 5}
@@ -40,16 +41,20 @@ def seen_hands(
     table: pb.TableView,
     you: pb.PlayerView | None = None,
     unturned: Collection[int] = (),
+    mine: Mapping[str, pb.CardHand] = NO_HANDS,
 ) -> tuple[list[tuple[str, list[str]]], bool]:
     """Hands of cards by name in the order they are shown, and whether they are still in play.
 
-    A viewer's own cards come from his view; where no cards lie, the last hand's are shown. Cards at
-    the positions `unturned` are shown face down: the screen turns them one after another.
+    A viewer's own cards come from his view; where no cards lie, the last hand's are shown, and
+    `mine`, those that he had in it, face up for him. Cards at the positions `unturned` are shown
+    face down: the screen turns them one after another.
     """
     running = bool(table.hands)
     shown = {hand.name: hand for hand in (table.hands if running else table.last_hands)}
     if you is not None and running:
         shown |= {hand.name: hand for hand in you.hands}
+    elif not running:
+        shown |= {name: hand for name, hand in mine.items() if name in shown}
     hands = {
         name: ["" if card.position in unturned else card.card for card in hand.cards]
         for name, hand in shown.items()
@@ -83,9 +88,10 @@ def big_cards(
     names: Names,
     width: int,
     unturned: Collection[int] = (),
+    mine: Mapping[str, pb.CardHand] = NO_HANDS,
 ) -> RenderableType:
     """The hands as pictures, as many side by side as the width has room for; others' in a line."""
-    hands, running = seen_hands(table, you, unturned)
+    hands, running = seen_hands(table, you, unturned, mine)
     board = dict(hands).get("board", [])
     if not hands and table.table.game == "baccarat":
         hands = [("player", []), ("banker", [])]
@@ -121,9 +127,10 @@ def small_cards(
     names: Names,
     you: pb.PlayerView | None = None,
     unturned: Collection[int] = (),
+    mine: Mapping[str, pb.CardHand] = NO_HANDS,
 ) -> RenderableType:
     """The hands in lines."""
-    hands, _ = seen_hands(table, you, unturned)
+    hands, _ = seen_hands(table, you, unturned, mine)
     board = dict(hands).get("board", [])
     grid = Table.grid(padding=(0, 2))
     cells = []

@@ -71,7 +71,7 @@ CLAUSES: Mapping[str, str] = {
     "BTL-05": "a surrendered box loses what lay on it",
     "BTL-06": "highest above highest, and none of the others lower",
     "BTL-07": "not won on five cards: lost",
-    "BTL-08": "four cards pay 2:1, five 3:1",
+    "BTL-08": "up to three cards pay 1:1, four 2:1, five 3:1, on all that was staked",
     "CHE-02": "everybody folded",
     "CHE-04": "the dealer has less than a pair of fours: ante pays, bet comes back",
     "CHE-05": "the dealer plays: the better hand wins",

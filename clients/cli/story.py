@@ -49,12 +49,21 @@ def result_line(game: str, result: e.HandSettled, hands: Sequence[CardHand]) -> 
         winner, loser = max(player, banker), min(player, banker)
         return f"{result.result} wins, {winner} to {loser}"
     if result.winners:
-        boxes = " and ".join(str(box) for box in result.winners)
-        return f"{result.result}: box {boxes} takes the pot"
+        takes = "takes" if len(result.winners) == 1 else "take"
+        return f"{result.result}: {_boxes(result.winners)} {takes} the pot"
+    if game == "battle":
+        won = sorted({line.box for line in result.lines if line.returned > line.stake})
+        beats = "beats" if len(won) == 1 else "beat"
+        return f"{_boxes(won)} {beats} the dealer" if won else "the dealer wins"
     dealers = {hand.name: [card.card for card in hand.cards] for hand in hands}
     if holds := holding(game, dealers.get("dealer", ()), dealers.get("board", ())):
         return f"the dealer has {holds}"
     return result.result
+
+
+def _boxes(numbers: Sequence[int]) -> str:
+    """`box 1`, `box 1 and 3`."""
+    return "box " + " and ".join(str(number) for number in numbers)
 
 
 def clauses_line(result: e.HandSettled) -> str:
@@ -66,8 +75,10 @@ def own_lines(result: e.HandSettled, player: str) -> tuple[int, int, list[str]]:
     """What a player staked and got back, in minor units, and each wager in words."""
     mine = [line for line in result.lines if line.player == player]
     carried = result.result == "carried"
+    several = len({line.box for line in mine}) > 1
     said = [
-        f"{line.wager} {write_minor(line.stake)} {'stays' if carried else _became(line)}"
+        (f"box {line.box} " if several else "")
+        + f"{line.wager} {write_minor(line.stake)} {'stays' if carried else _became(line)}"
         for line in mine
     ]
     return sum(line.stake for line in mine), sum(line.returned for line in mine), said

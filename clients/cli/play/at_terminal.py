@@ -110,6 +110,7 @@ class AtTerminal:
             topic=self._topic,
             connected=visit.seat.connected,
             unturned=tuple(unturned),
+            mine=visit.mine,
         )
         console = self._shell.out
         live.update(fitting(showing, console, min(console.width, MOST_WIDTH)), refresh=True)

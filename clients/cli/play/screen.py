@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from croupier.table.v1 import table_pb2 as pb
@@ -42,7 +42,8 @@ _HELP = (
 class Showing:
     """All that a screen shows. `story`: sentences, oldest first; `typed`: the line so far; `note`:
     what the last line led to; `topic`: `help` or `rules` where one was asked for; `unturned`:
-    positions of cards that are still to be turned, which the result waits for."""
+    positions of cards that are still to be turned, which the result waits for; `mine`: the cards
+    that the player had in the last hand, which he may go on looking at."""
 
     sight: Sight
     names: Names
@@ -53,6 +54,7 @@ class Showing:
     topic: str = ""
     connected: bool = True
     unturned: Collection[int] = ()
+    mine: Mapping[str, pb.CardHand] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,9 +91,9 @@ def screen(showing: Showing, width: int, room: Room = ROOMS[0]) -> RenderableTyp
     rule = Rule(style="grey35")
     if room.pictures:
         inside = width - FRAME_MARGIN
-        cards = big_cards(table, sight.you, names, inside, showing.unturned)
+        cards = big_cards(table, sight.you, names, inside, showing.unturned, showing.mine)
     else:
-        cards = small_cards(table, names, sight.you, showing.unturned)
+        cards = small_cards(table, names, sight.you, showing.unturned, showing.mine)
     blocks: list[list[RenderableType]] = [
         [cards],
         [boxes_table(table, names)],

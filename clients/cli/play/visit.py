@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-from croupier.table.v1.table_pb2 import Command, TableEvent, Update
+from croupier.table.v1.table_pb2 import CardHand, Command, TableEvent, Update
 
 from clients.api import commands
 from clients.api.seat import Seat
@@ -38,6 +38,9 @@ class Visit:
         self.last_hand = ""
         self.over = False
         """Whether the player has left, or the table is closed."""
+        self.mine: dict[str, CardHand] = {}
+        """The player's own cards of the hand that runs, or ran last."""
+        self._mine_of = ""
         self._complained: set[str] = set()
         self._buy_in_minor = buy_in_minor
         self._bought = False
@@ -46,6 +49,10 @@ class Visit:
     def take(self, update: Update) -> list[Told]:
         """What an update says."""
         me = self.seat.player
+        if update.table.hands:
+            if update.table.hand_id != self._mine_of:
+                self.mine, self._mine_of = {}, update.table.hand_id
+            self.mine |= {hand.name: hand for hand in update.you.hands}
         told = [
             Told(sentence, clauses_line(event.hand_settled))
             for event in update.events

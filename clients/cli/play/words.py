@@ -66,10 +66,19 @@ def possible(sight: Sight) -> list[tuple[str, str]]:
     for verb, shown, meaning in _SHOWN:
         command, _ = _VERBS[verb]
         offered = sight.options(command)
-        if offered:
+        if verb == "out":
+            lines += _sitting_out(sight)
+        elif offered:
             whom = f": {_players(offered, sight)}" if verb in _ABOUT_SOMEBODY else ""
             lines.append((shown, meaning + whom))
     return lines
+
+
+def _sitting_out(sight: Sight) -> list[tuple[str, str]]:
+    """Told between hands, when it matters."""
+    if sight.seat is not None and sight.seat.sitting_out:
+        return [("in", "plays again")]
+    return [_OUT] if sight.options("done_betting") else []
 
 
 _MEANING = {
@@ -93,8 +102,11 @@ def _due(sight: Sight) -> list[tuple[str, str]]:
             form += " CARDS…"
             meaning = f"{_numbers(option.counts)} cards, by name or by place from 1"
             if any(option.prices):
-                prices = " or ".join(write_minor(price) for price in option.prices)
-                meaning = f"{_numbers(option.counts)} cards for {prices}"
+                priced = zip(option.counts, option.prices, strict=True)
+                meaning = ", ".join(
+                    f"{count} card{'s' * (count > 1)} for {write_minor(price)}"
+                    for count, price in priced
+                )
         elif option.maximum:
             form += " AMOUNT"
             bounds = f"{write_minor(option.minimum)} to {write_minor(option.maximum)}"
@@ -298,6 +310,7 @@ _VERBS: dict[str, tuple[str, _Make]] = {
     "admit": ("admit_bettor", _admit),
     "object": ("object_to_join", _object),
 }
+_OUT = ("out", "sits out, the seat stays yours; `in` again later")
 _SHOWN = (
     ("join", "join", "sit down"),
     ("done", "done", "no more bets from you"),
@@ -306,6 +319,7 @@ _SHOWN = (
     ("cash", "cash [AMOUNT]", "chips back to it"),
     ("admit", "admit PLAYER [BOX]", "lets another bet on your box"),
     ("object", "object PLAYER", "to one who wants to join"),
+    ("out", *_OUT),
     ("leave", "leave", "after this hand, chips and all"),
 )
 _ABOUT_SOMEBODY = frozenset({"admit", "object"})

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import io
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from croupier.table.v1.table_pb2 import CardHand, PlayerView, SeenCard, TableView, Update
 from rich.console import Console
 
 from clients.api import House, RefusedError
+from clients.api.seat import Seat
+from clients.cli.felt import seen_hands
+from clients.cli.names import Names
 from clients.cli.play import evening, scripted
 from clients.cli.play.evening import play_evening
+from clients.cli.play.visit import Visit
 from clients.cli.shell import Shell
 from tests.unit.clients.fake_house import FakeHouse
 
@@ -74,6 +82,32 @@ async def test_a_script_may_ask_what_can_be_said_and_for_the_rules(
     assert "exchange 2c 10d" in out
     assert out.index("Now you may:") < out.index("  leave: after this hand, chips and all")
     assert "Everyone antes the same (DRW-01)" in out
+
+
+def test_ones_own_cards_may_be_looked_at_until_the_next_are_dealt() -> None:
+    seat = cast(Seat, SimpleNamespace(player="p_me", seated=True, complaints={}))
+    visit = Visit(seat, Names("p_me"), 0)
+    held = CardHand(name="box1", cards=[SeenCard(position=3, card="2c")])
+    hidden = CardHand(name="box1", cards=[SeenCard(position=3)])
+    visit.take(_update("h1", running=[hidden], you=[held]))
+    visit.take(_update("h2", last=[hidden]))  # folded; nobody else is shown them
+    over = _update("h2", last=[hidden]).table
+    assert dict(seen_hands(over)[0]) == {"box1": [""]}
+    assert dict(seen_hands(over, mine=visit.mine)[0]) == {"box1": ["2c"]}
+    visit.take(_update("h2", running=[hidden]))  # another's cards lie there now
+    assert visit.mine == {}
+
+
+def _update(
+    hand_id: str,
+    running: Sequence[CardHand] = (),
+    last: Sequence[CardHand] = (),
+    you: Sequence[CardHand] = (),
+) -> Update:
+    return Update(
+        table=TableView(hand_id=hand_id, hands=running, last_hands=last),
+        you=PlayerView(hands=you),
+    )
 
 
 async def test_what_cannot_be_done_is_said_and_fails_the_script(

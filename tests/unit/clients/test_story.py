@@ -163,9 +163,14 @@ def test_how_other_hands_ended() -> None:
     dealer = [hand("dealer", "9c", "9d"), hand("board", "2c", "3d", "9s", "Kd", "As")]
     settled = e.HandSettled(result="settled")
     assert result_line("casino_holdem", settled, dealer) == "the dealer has three of a kind"
-    assert result_line("battle", settled, []) == "settled"
+    assert result_line("battle", settled, []) == "the dealer wins"
+    lines = [e.SettledLine(box=box, stake=5, returned=10) for box in (4, 2)]
+    beaten = e.HandSettled(result="settled", lines=[*lines, e.SettledLine(box=3, stake=5)])
+    assert result_line("battle", beaten, []) == "box 2 and 4 beat the dealer"
     won = e.HandSettled(result="showdown", winners=[1, 4])
-    assert result_line("draw_poker", won, []) == "showdown: box 1 and 4 takes the pot"
+    assert result_line("draw_poker", won, []) == "showdown: box 1 and 4 take the pot"
+    alone = e.HandSettled(result="uncontested", winners=[2])
+    assert result_line("draw_poker", alone, []) == "uncontested: box 2 takes the pot"
 
 
 def test_a_hand_is_named_only_when_all_of_it_is_seen() -> None:

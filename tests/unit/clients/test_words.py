@@ -201,9 +201,22 @@ def test_another_is_let_in_on_ones_box_by_name() -> None:
     ) in possible(guests)
 
 
+def test_sitting_out_is_told_between_hands_and_the_way_back_always() -> None:
+    out = ("out", "sits out, the seat stays yours; `in` again later")
+    again = ("in", "plays again")
+    offered = Option(command="sit_out")
+    assert possible(sight(offered, Option(command="done_betting")))[-1] == out
+    assert possible(sight(offered, due("fold"))) == [("fold", "gives the hand up")]
+    away = sight(offered)
+    away.table.seats[0].sitting_out = True
+    assert possible(away) == [again]
+
+
 def test_what_may_be_typed_is_listed_with_its_bounds() -> None:
     assert ("player|banker|tie AMOUNT [BOX]", "5.00 to 1 000.00") in possible(BACCARAT)
-    assert ("exchange CARDS…", "1 or 2 or 5 cards for 1.00 or 1.20 or 1.50") in possible(OASIS)
+    assert ("exchange CARDS…", "1 card for 1.00, 2 cards for 1.20, 5 cards for 1.50") in possible(
+        OASIS
+    )
     assert ("bet [insure AMOUNT]", "insurance up to 5.00") in possible(OASIS)
     assert ("fold box 4", "gives the hand up") in possible(HOLDEM)
     assert ("bet AMOUNT", "1.00 to 50.00 in this round") in possible(DRAW)
