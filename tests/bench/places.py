@@ -145,13 +145,13 @@ def _family_s(root: psutil.Process) -> float:
 
 
 @asynccontextmanager
-async def open_house() -> AsyncIterator[RunningHouse]:
+async def open_house(table_nodes: int = 1) -> AsyncIterator[RunningHouse]:
     """A house of its own, opened and closed."""
     place = temporary_folder()
     folder = HouseFolder(place / "house")
     try:
         with folder.held():
-            house = OpenHouse(folder)
+            house = OpenHouse(folder, table_nodes)
             try:
                 await house.open()
                 yield RunningHouse(folder)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 import uuid
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -162,11 +162,16 @@ async def execute_until(players: Iterable[Player], channel: grpc.aio.Channel, un
     return sum(await asyncio.gather(*(one(player) for player in players)))
 
 
+Choose = Callable[[str, TableClient], Awaitable[grpc.aio.Channel]]
+"""The connection of a table's player."""
+
+
 @asynccontextmanager
 async def seated(
-    house: House, tables: int, prefix: str = "bench"
+    house: House, tables: int, prefix: str = "bench", choose: Choose | None = None
 ) -> AsyncIterator[tuple[list[Player], grpc.aio.Channel]]:
-    """So many tables with a player each who may bet, and the channel that they share."""
+    """So many tables with a player each who may bet, and the channel that they share unless one is
+    chosen for each."""
     named = [(f"{prefix}-{number}", f"{prefix}_{number}") for number in range(tables)]
     limit = asyncio.Semaphore(_AT_ONCE)
     run = uuid.uuid4().hex[:4]
@@ -177,7 +182,6 @@ async def seated(
     ):
         wallet = WalletClient(at_wallet)
         floor = TableClient(at_tables)
-        stub = table_pb2_grpc.TableServiceStub(channel)
 
         async def one(table_id: str, player: str) -> Player:
             async with limit:
@@ -191,6 +195,8 @@ async def seated(
                     if refusal.reason != "TABLE_EXISTS":
                         raise
                 token = house.make_token(Identity(subject, "player"))
+                mine = channel if choose is None else await choose(table_id, floor)
+                stub = table_pb2_grpc.TableServiceStub(mine)
                 call = stub.Play(metadata=(("authorization", f"Bearer {token}"),))
                 seated = Player(table_id, call, token)
                 await seated.sit_down()

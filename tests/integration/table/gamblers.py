@@ -32,6 +32,9 @@ WORDS = ("look", "keep", "fight", "exchange", "call", "bet", "check", "fold", "s
 OVERTAKEN = ("BETTING_CLOSED", "DECISION_NOT_DUE")
 """What somebody else, or a clock, may be quicker with."""
 
+UNKNOWN = "LOG_UNAVAILABLE"
+"""On a machine that has too much to do."""
+
 
 @dataclass
 class AtTable:
@@ -122,10 +125,12 @@ class Gambler:
         return at
 
     async def do(self, table_id: str, command: pb.Command) -> pb.PlayResponse:
-        """Sends a command; its answer."""
-        answer = self.send(table_id, command)
-        async with asyncio.timeout(30):
-            return await answer
+        """Sends a command, the same again where nobody knows what became of it; its answer."""
+        async with asyncio.timeout(60):
+            while True:
+                answer = await self.send(table_id, command)
+                if answer.refusal.reason != UNKNOWN:
+                    return answer
 
     def send(self, table_id: str, command: pb.Command) -> asyncio.Future[pb.PlayResponse]:
         """The same without waiting."""
@@ -153,7 +158,10 @@ class Gambler:
                 assert answer.refusal.reason in ("", *OVERTAKEN), answer
                 if answer.HasField("acknowledgement"):
                     continue
-            await self.until(partial(_either, at, seen, reached))
+            try:
+                await self.until(partial(_either, at, seen, reached))
+            except TimeoutError:
+                raise AssertionError(f"nothing happens any more: {at.updates[-1]}") from None
 
     async def until(self, check: Callable[[], bool]) -> None:
         """Waits for something to be heard."""
