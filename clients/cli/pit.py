@@ -100,7 +100,7 @@ def show(context: typer.Context, table: TableId) -> None:
         (hand,) = (one for one in view.hands if one.name == name)
         line = Text(f"{name:<8}", style="bold")
         for card in hand.cards:
-            line.append(f" {card.position}", style="dim").append_text(card_text(card.card))
+            line.append(f"  {card.position} ", style="dim").append_text(card_text(card.card))
         if name in owners:
             line.append(f"  {names.of(owners[name])}", style="dim")
         shell.out.print(line)

@@ -58,7 +58,7 @@ def result_line(game: str, result: e.HandSettled, hands: Sequence[CardHand]) -> 
     dealers = {hand.name: [card.card for card in hand.cards] for hand in hands}
     if holds := holding(game, dealers.get("dealer", ()), dealers.get("board", ())):
         return f"the dealer has {holds}"
-    return result.result
+    return "all have folded" if result.result == "settled" else result.result
 
 
 def _boxes(numbers: Sequence[int]) -> str:

@@ -163,6 +163,8 @@ def test_how_other_hands_ended() -> None:
     dealer = [hand("dealer", "9c", "9d"), hand("board", "2c", "3d", "9s", "Kd", "As")]
     settled = e.HandSettled(result="settled")
     assert result_line("casino_holdem", settled, dealer) == "the dealer has three of a kind"
+    hidden = [hand("dealer", "", "", "", "", "2s")]
+    assert result_line("oasis_poker", settled, hidden) == "all have folded"
     assert result_line("battle", settled, []) == "the dealer wins"
     lines = [e.SettledLine(box=box, stake=5, returned=10) for box in (4, 2)]
     beaten = e.HandSettled(result="settled", lines=[*lines, e.SettledLine(box=3, stake=5)])
