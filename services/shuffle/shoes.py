@@ -283,6 +283,8 @@ class Shoes:
                 live.apply(events)
                 metrics.count(events)
                 return events
+            if answer.outcome is Outcome.CONFLICT and answer.last_version < live.version:
+                live.forget()  # The log has lost what is remembered here: it is right.
             await live.catch_up(self._log)
             if answer.outcome is not Outcome.CONFLICT:
                 # The id is in already: with this body, or it is refused for having another.
