@@ -11,7 +11,7 @@ from shared.table import events as e
 from shared.table.apply_hand import EXPOSED, decision_of
 from shared.table.apply_seats import request_id
 from shared.table.checks_seats import between_hands, check_named, in_time, seated
-from shared.table.setup import entry_price, has_room, proposed_setup
+from shared.table.setup import bettors_on, entry_price, most_bettors, proposed_setup
 from shared.table.state import ENTRY, Betting, Hand, Seat, Status, TableState, free_chips
 
 INCIDENTS = ("card_exposed", "wrong_card_count", "wrong_order", "dealer_change")
@@ -83,7 +83,7 @@ def _bettor_admitted(state: TableState, fact: e.BettorAdmitted) -> None:
     if betting.owners.get(fact.box) != fact.owner:
         raise RuleError("NOT_BOX_OWNER", "only its owner lets others on a box (TAB-02)", "box")
     check_named(state, fact.bettor, "bettor")
-    if not has_room(state, betting, fact.box, fact.bettor):
+    if len(bettors_on(betting, fact.box) - {fact.bettor}) >= most_bettors(state):
         raise RuleError("TOO_MANY_BETTORS", "no more people may bet on this box (TAB-02)", "box")
 
 

@@ -12,7 +12,7 @@ from shared.games.play import Decisions
 from shared.table.apply_hand import EXPOSED
 from shared.table.checks_hand import CHOICES
 from shared.table.codec import timestamp
-from shared.table.setup import entry_price, has_room
+from shared.table.setup import bettors_on, entry_price, most_bettors
 from shared.table.state import ENTRY, Betting, Deciding, Hand, Seat, Status, TableState, free_chips
 
 MOST_CHIPS = 2**53
@@ -71,13 +71,18 @@ def _between_hands(state: TableState, betting: Betting, seat: Seat) -> Iterator[
 
 def _guests(state: TableState, betting: Betting, owner: str) -> Iterator[tuple[int, str]]:
     """Whom the player may let bet on which of his boxes, and has not yet (TAB-02)."""
-    for box in sorted(box for box, player in betting.owners.items() if player == owner):
+    most = most_bettors(state)
+    if most == 1:
+        return
+    for box in sorted([box for box, player in betting.owners.items() if player == owner]):
+        bettors = bettors_on(betting, box)
+        if len(bettors) >= most:
+            continue
         for guest in state.seats.values():
             if (
-                guest.player != owner
+                guest.player not in bettors
                 and not (guest.leaving or guest.sitting_out)
                 and (box, guest.player) not in betting.admitted
-                and has_room(state, betting, box, guest.player)
             ):
                 yield box, guest.player
 

@@ -37,11 +37,15 @@ def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -
     return Setup(boxes=boxes, stacks=stacks)
 
 
-def has_room(state: TableState, betting: Betting, box: int, bettor: str) -> bool:
-    """Whether the box takes `bettor` beside those who bet on it already (TAB-02); hold'em and draw
-    poker have no setting for it: one bettor a box."""
-    others = {player for number, player, _, _ in betting.bets if number == box} - {bettor}
-    return len(others) < getattr(state.table.settings, "bettors_per_box", 1)
+def most_bettors(state: TableState) -> int:
+    """How many may bet on a box (TAB-02); hold'em and draw poker have no setting for it: one."""
+    most: int = getattr(state.table.settings, "bettors_per_box", 1)
+    return most
+
+
+def bettors_on(betting: Betting, box: int) -> set[str]:
+    """Who bets on the box now."""
+    return {player for number, player, _, _ in betting.bets if number == box}
 
 
 def entry_price(state: TableState, player: str, box: int) -> int:
