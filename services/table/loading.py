@@ -9,6 +9,7 @@ from croupier.table.v1 import events_pb2
 from shared.errors import CroupierError
 from shared.games.registry import GAMES
 from shared.log import EventLog, RecordedEvent
+from shared.sealing import UnsealError
 from shared.table.codec import EVENT_TYPES, TableCodec
 from shared.table.evolve import evolve
 from shared.table.state import TableState
@@ -18,8 +19,8 @@ EMPTY = TableState()
 
 
 class NotKnownError(CroupierError):
-    """A table whose rules or events are of a later version than this node: it is left to those that
-    know them."""
+    """A table whose rules or events are of a later version than this node, or sealed with a key
+    that it has not: it is left to those that know them."""
 
     def __init__(self, what: str) -> None:
         super().__init__("NO_OWNER", f"this node does not know {what}", "table_id")
@@ -38,7 +39,10 @@ async def load(
         if recorded and state.config is None:
             _check_rules_known(recorded[0])
         _check_types_known(recorded)
-        state = apply_recorded(state, codec, recorded)
+        try:
+            state = apply_recorded(state, codec, recorded)
+        except UnsealError as error:
+            raise NotKnownError(f"how to open what is sealed there: {error}") from error
         if len(recorded) < READ_AT_ONCE:
             return state
 

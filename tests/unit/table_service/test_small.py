@@ -13,10 +13,9 @@ from croupier.type.v1.money_pb2 import Money
 
 from services.table.commands import bounded_note, command_uuid, proposal
 from services.table.directory import preferred_node
-from services.table.loading import load
+from services.table.loading import NotKnownError, load
 from services.table.opening import opening
 from shared.errors import CroupierError
-from shared.games.registry import GAMES
 from shared.log import Append, MemoryLog, NewEvent
 from shared.rpc import pages
 from shared.rpc.access import COMMANDS, Role
@@ -184,18 +183,47 @@ def test_a_note_is_bounded_and_an_id_is_a_uuid() -> None:
 # ---- Loading
 
 
-@pytest.mark.parametrize(("game", "version"), [("whist", 1), ("baccarat", 99)])
-async def test_a_table_whose_rules_are_not_known_is_not_loaded(game: str, version: int) -> None:
+def codec_with(**keys: int) -> TableCodec:
+    """A codec that seals with the first of these keys."""
+    ring = {key_id: bytes([byte] * 32) for key_id, byte in keys.items()}
+    return TableCodec(KeyringSealer(Keyring(next(iter(ring)), ring)))
+
+
+KNOWN = codec_with(k1=1)
+TOO_NEW = [
+    e.TableOpened("t1", "t1", "whist", 1, "{}", "EUR", seats=7),
+    e.TableOpened("t1", "t1", "baccarat", 99, "{}", "EUR", seats=7),
+]
+
+
+@pytest.mark.parametrize("opened", TOO_NEW, ids=["game", "version"])
+async def test_a_table_whose_rules_are_not_known_is_not_loaded(opened: e.TableOpened) -> None:
     """Architecture, 3: a node claims only tables whose rules it knows."""
-    codec = TableCodec(KeyringSealer(Keyring("k1", {"k1": bytes(32)})))
     log = MemoryLog()
-    opened = e.TableOpened(
-        table_id="t1", game=game, rules_version=version, rules_json="{}", currency="EUR", seats=7
-    )
-    event = NewEvent("TableOpened", codec.encode(opened, ""), "operator:olga")
+    event = NewEvent("TableOpened", KNOWN.encode(opened, ""), "operator:olga")
     await log.append([Append(uuid4(), "table/t1", 0, (event,))])
-    with pytest.raises(CroupierError) as refused:
-        await load(log, codec, "t1")
-    assert refusal(refused) == ("BAD_SETTING", "game")
-    assert GAMES
-    assert (await load(log, codec, "t2")).version == 0
+    with pytest.raises(NotKnownError) as refused:
+        await load(log, KNOWN, "t1")
+    assert refusal(refused) == ("NO_OWNER", "table_id")
+    assert (await load(log, KNOWN, "t2")).version == 0
+
+
+NOTED = codec_with(k2=2, k1=1).encode(e.TableClosing("olga", "a note"), "")
+"""By a node that has a newer key already."""
+
+
+@pytest.mark.parametrize(
+    "event",
+    [NewEvent("TableRenamed", b"", "olga"), NewEvent("TableClosing", NOTED, "olga")],
+    ids=["type", "key"],
+)
+async def test_a_table_with_events_that_cannot_be_read_is_not_loaded(event: NewEvent) -> None:
+    log = MemoryLog()
+    clocks = e.Clocks()
+    opened = e.TableOpened("t1", "t1", "baccarat", 1, "{}", "EUR", clocks, 7)
+    first = NewEvent("TableOpened", KNOWN.encode(opened, ""), "olga")
+    await log.append([Append(uuid4(), "table/t1", 0, (first,))])
+    assert (await load(log, KNOWN, "t1")).version == 1
+    await log.append([Append(uuid4(), "table/t1", 1, (event,))])
+    with pytest.raises(NotKnownError):
+        await load(log, KNOWN, "t1")
