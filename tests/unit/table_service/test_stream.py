@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from typing import Any
+from uuid import UUID
 
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 
 from services.table.playing import MOST_TABLES, Stream
+from services.table.proposal import Answer, Proposal
 from services.table.watching import Change, Viewer
 from shared.errors import CroupierError
 from shared.rpc.access import Role
@@ -25,10 +27,17 @@ class Owner:
     def __init__(self) -> None:
         self.state = Story().state
         self.viewers: set[Viewer] = set()
+        self.proposed: list[str] = []
 
     async def watch(self, viewer: Viewer, after: int) -> None:
         self.viewers.add(viewer)
         viewer.begin(Change((), self.state), 0)
+
+    def propose(self, proposal: Proposal) -> asyncio.Future[Answer]:
+        assert proposal.command is not None
+        self.proposed.append(str(proposal.command.command_id))
+        proposal.succeed(Answer(1, 1))
+        return proposal.done
 
     def unwatch(self, viewer: Viewer) -> None:
         self.viewers.discard(viewer)
@@ -44,6 +53,7 @@ class Node:
         self.peers = None
         self.whereabouts = self
         self.gone_for_good = False
+        self.back = asyncio.Event()
 
     async def find(self, table_id: str) -> Any:
         self.looked += 1
@@ -53,9 +63,9 @@ class Node:
         return owner
 
     async def moved(self, table_id: str, tried: object, within_s: float) -> None:
-        """Nobody waits here, but for what never comes."""
+        """Nobody waits here, but for what has gone for good."""
         if self.gone_for_good:
-            await asyncio.Event().wait()
+            await self.back.wait()
 
 
 @pytest.fixture
@@ -150,3 +160,25 @@ async def test_a_stream_that_is_passed_on_leaves_the_search_to_the_other_node(no
     assert (told.refusal.reason, told.refusal.table_id) == ("NO_OWNER", "t1")
     assert told.refusal.command_id == ""
     stream.close()
+
+
+async def test_what_waits_for_its_table_holds_up_no_other_and_keeps_its_order(
+    node: Node, stream: Stream
+) -> None:
+    here = node.tables["here"] = Owner()
+    node.gone_for_good = True
+
+    async def requests() -> AsyncIterator[pb.PlayRequest]:
+        for number, table_id in enumerate(("away", "away", "here", "away")):
+            command = pb.Command(command_id=str(UUID(int=number)), join=pb.JoinTable())
+            yield pb.PlayRequest(table_id=table_id, command=command)
+        await asyncio.Event().wait()
+
+    stream.read(requests())
+    updates = stream.updates()
+    assert (await heard(updates)).acknowledgement.command_id == str(UUID(int=2))
+    assert here.proposed == [str(UUID(int=2))]
+    away = node.tables["away"] = Owner()
+    node.back.set()
+    answered = [(await heard(updates)).acknowledgement.command_id for _ in range(3)]
+    assert answered == away.proposed == [str(UUID(int=number)) for number in (0, 1, 3)]
