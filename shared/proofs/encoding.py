@@ -12,4 +12,4 @@ def encode(domain: str, *fields: bytes) -> bytes:
     for one purpose never passes for another.
     """
     parts = (domain.encode("ascii"), *fields)
-    return b"".join(len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts)
+    return b"".join([len(part).to_bytes(_LENGTH_BYTES, "big") + part for part in parts])

@@ -91,7 +91,7 @@ def _cards_due(state: TableState, event: e.CardsDue) -> TableState:
 def _cards_dealt(state: TableState, event: e.CardsDealt) -> TableState:
     shoe, hand = there(state.shoe), state.hand
     state = replace(state, cards=None)
-    cells = tuple(Cell(card.position, card.card) for card in event.cards)
+    cells = tuple([Cell(card.position, card.card) for card in event.cards])
     burned = event.cards[0].hand == BURN
     fresh = event.cards[0].position >= shoe.next_position
     if fresh:

@@ -108,8 +108,8 @@ def _cards_dealt(state: TableState, fact: e.CardsDealt) -> None:
     awaited = state.cards
     if awaited is None or fact.request_id != request_id(state, awaited.version):
         raise RuleError("BAD_POSITION", "these cards are not awaited", "request_id")
-    asked = tuple((s.position, s.hand, s.face, s.viewer) for s in awaited.slots)
-    given = tuple((c.position, c.hand, c.face, c.viewer) for c in fact.cards)
+    asked = [(s.position, s.hand, s.face, s.viewer) for s in awaited.slots]
+    given = [(c.position, c.hand, c.face, c.viewer) for c in fact.cards]
     if asked != given:
         raise RuleError("BAD_POSITION", "other cards were asked for", "cards")
     if any((card.card is None) != (card.face is Face.DOWN) for card in fact.cards):

@@ -102,19 +102,16 @@ class TableCodec:
         """The event of a payload; `KeyError` for a type this version does not know."""
         kind = EVENT_TYPES[type_name]
         message = getattr(events_pb2, type_name).FromString(payload)
-        event = from_message(kind, message)
+        event: e.Event = from_message(kind, message)
         if isinstance(event, e.CardsDealt):
-            event = dataclasses.replace(
-                event,
-                cards=tuple(
-                    self._opened(card, raw, hand_id)
-                    for card, raw in zip(event.cards, message.cards, strict=True)
-                ),
-            )
+            if any(raw.HasField("sealed") for raw in message.cards):
+                pairs = zip(event.cards, message.cards, strict=True)
+                cards = tuple([self._opened(card, raw, hand_id) for card, raw in pairs])
+                event = dataclasses.replace(event, cards=cards)
         elif isinstance(event, _WITH_NOTE) and message.HasField("note"):
             note = self._sealer.open_text(hand_id, message.note)
             event = dataclasses.replace(event, note=note)
-        return typing.cast("e.Event", event)
+        return event
 
     def _opened(self, card: e.DealtCard, raw: Any, hand_id: str) -> e.DealtCard:
         if not raw.HasField("sealed"):

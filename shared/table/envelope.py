@@ -7,29 +7,31 @@ from collections.abc import Iterable
 from shared.table import events as e
 from shared.table.state import TableState
 
-_OF_NO_HAND = (
-    e.TableOpened,
-    e.TableClaimed,
-    e.ShoesLost,
-    e.TableClosing,
-    e.TableClosed,
-    e.JoinAsked,
-    e.ConsentAsked,
-    e.JoinObjected,
-    e.JoinFailed,
-    e.PlayerJoined,
-    e.PenaltyGiven,
-    e.FineTaken,
-    e.LeaveRequested,
-    e.PlayerLeft,
-    e.SitOutChanged,
-    e.ChipsRequested,
-    e.ChipsArrived,
-    e.ChipsDenied,
-    e.CashOutAsked,
-    e.CashOutRequested,
-    e.ShoeRequested,
-    e.ShoePutAway,
+_OF_NO_HAND = frozenset(
+    (
+        e.TableOpened,
+        e.TableClaimed,
+        e.ShoesLost,
+        e.TableClosing,
+        e.TableClosed,
+        e.JoinAsked,
+        e.ConsentAsked,
+        e.JoinObjected,
+        e.JoinFailed,
+        e.PlayerJoined,
+        e.PenaltyGiven,
+        e.FineTaken,
+        e.LeaveRequested,
+        e.PlayerLeft,
+        e.SitOutChanged,
+        e.ChipsRequested,
+        e.ChipsArrived,
+        e.ChipsDenied,
+        e.CashOutAsked,
+        e.CashOutRequested,
+        e.ShoeRequested,
+        e.ShoePutAway,
+    )
 )
 
 
@@ -53,9 +55,9 @@ def hand_ids(before: TableState, events: Iterable[e.Event]) -> list[str]:
         if isinstance(event, e.BettingOpened):
             current = event.hand_id
         of_next_shoe = (
-            isinstance(event, e.ShoeOffered | e.SeedPledged) and event.shoe_id == following
+            isinstance(event, (e.ShoeOffered, e.SeedPledged)) and event.shoe_id == following
         )
-        ids.append("" if of_next_shoe or isinstance(event, _OF_NO_HAND) else current)
-        if isinstance(event, e.HandSettled | e.HandVoided):
+        ids.append("" if of_next_shoe or type(event) in _OF_NO_HAND else current)
+        if isinstance(event, (e.HandSettled, e.HandVoided)):
             current = ""
     return ids

@@ -118,9 +118,11 @@ def boxes_of(betting: Betting) -> tuple[e.BoxBets, ...]:
             box,
             betting.owners[box],
             tuple(
-                e.BetLine(player, wager, stake)
-                for number, player, wager, stake in betting.bets
-                if number == box
+                [
+                    e.BetLine(player, wager, stake)
+                    for number, player, wager, stake in betting.bets
+                    if number == box
+                ]
             ),
             box in betting.blind,
         )

@@ -63,8 +63,10 @@ def _cards_due(shoe: Shoe, hand: Hand, slots: tuple[play.Slot, ...]) -> e.CardsD
     return e.CardsDue(
         shoe.shoe_id,
         tuple(
-            e.CardSlot(position, slot.hand, slot.face, _viewer(hand, slot.hand, slot.face))
-            for position, slot in enumerate(slots, start=shoe.next_position)
+            [
+                e.CardSlot(position, slot.hand, slot.face, _viewer(hand, slot.hand, slot.face))
+                for position, slot in enumerate(slots, start=shoe.next_position)
+            ]
         ),
     )
 
@@ -129,10 +131,12 @@ def _settled(hand: Hand, done: Done) -> e.HandSettled:
         hand_id=hand.hand_id,
         result=done.result,
         lines=tuple(
-            e.SettledLine(line.box, line.player, line.bet, line.stake, line.returned)
-            for line in done.lines
+            [
+                e.SettledLine(line.box, line.player, line.bet, line.stake, line.returned)
+                for line in done.lines
+            ]
         ),
-        commission=tuple(e.CommissionBooked(*booked) for booked in done.commission),
+        commission=tuple([e.CommissionBooked(*booked) for booked in done.commission]),
         clauses=done.clauses,
         carried_pot=done.carried_pot,
         next_entry=done.next_entry or "",

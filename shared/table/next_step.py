@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shared.quick import quick
 from shared.table.apply_seats import request_id
 from shared.table.envelope import running_hand
 from shared.table.events import CardSlot
 from shared.table.state import TableState, next_clock
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class OpenShoe:
     """A shoe is to be opened."""
@@ -23,6 +25,7 @@ class OpenShoe:
     publish: bool
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class RecordCut:
     """Seeds pledged, then the cut, are to be put on record (place 0: the dealer cuts)."""
@@ -34,6 +37,7 @@ class RecordCut:
     place: int
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class SealShoe:
     """Seeds revealed, then the seal; `record` holds the cut where it is not yet on record."""
@@ -44,6 +48,7 @@ class SealShoe:
     record: RecordCut | None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Cards:
     """Cards are to be dealt or shown."""
@@ -54,6 +59,7 @@ class Cards:
     slots: tuple[CardSlot, ...]
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class PutAway:
     """A shoe is to be retired, and why."""
@@ -63,6 +69,7 @@ class PutAway:
     why: str
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Chips:
     """The wallet's word on a buy-in is awaited."""
@@ -76,6 +83,7 @@ ShoeErrand = OpenShoe | RecordCut | SealShoe | Cards | PutAway
 Errand = ShoeErrand | Chips
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Waiting:
     """All that the table waits for: errands to others, and the clock that runs out next with its
@@ -87,6 +95,11 @@ class Waiting:
 
 
 def next_step(state: TableState) -> Waiting:
+    """What is due now, and until when."""
+    return Waiting(errands_of(state), *next_clock(state))
+
+
+def errands_of(state: TableState) -> tuple[Errand, ...]:
     """What is due now. Each errand's request id follows from the event that made it due, so a new
     owner asks again with the same id and gets the same answer (architecture, 5)."""
     errands: list[Errand] = []
@@ -104,17 +117,13 @@ def next_step(state: TableState) -> Waiting:
                 state.cards.slots,
             )
         )
-    errands.extend(
-        PutAway(request_id(state, version), shoe_id, why)
-        for shoe_id, why, version in state.putting_away
-    )
-    errands.extend(
-        Chips(request, seat.player, amount)
-        for seat in state.seats.values()
-        for request, amount in seat.requests
-    )
-    errands.extend(Chips(*late) for late in state.late_chips)
-    return Waiting(tuple(errands), *next_clock(state))
+    for shoe_id, why, version in state.putting_away:
+        errands.append(PutAway(request_id(state, version), shoe_id, why))
+    for seat in state.seats.values():
+        for request, amount in seat.requests:
+            errands.append(Chips(request, seat.player, amount))
+    errands.extend([Chips(*late) for late in state.late_chips])
+    return tuple(errands)
 
 
 def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:

@@ -17,7 +17,7 @@ def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -
     blind = betting.blind
     if bet is not None:
         key = (bet.box, bet.player, bet.wager)
-        bets = (*(other for other in bets if other[:3] != key), (*key, bet.stake))
+        bets = (*[other for other in bets if other[:3] != key], (*key, bet.stake))
         owners.setdefault(bet.box, bet.player)
         if bet.blind:
             blind = blind | {bet.box}
@@ -28,7 +28,7 @@ def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -
         Box(
             number,
             owners[number],
-            tuple((player, wager, stake) for box, player, wager, stake in bets if box == number),
+            tuple([(player, wager, stake) for box, player, wager, stake in bets if box == number]),
             number in blind,
         )
         for number in sorted(owners)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from shared.games import battle
 from shared.games.play import Cell, Game, Setup, ShoeRules
+from shared.quick import quick
 from shared.table.events import BoxBets, CardSlot, Clocks, HandSettled
 
 ENTRY = "entry"
@@ -51,6 +52,7 @@ class Config:
         return not self.game.WAGERS
 
 
+@quick
 @dataclass(frozen=True)
 class Seat:
     """A player at the table. `chips` is all that lies in his escrow and has arrived, stakes of the
@@ -99,6 +101,7 @@ class Shoe:
         return bool(self.root)
 
 
+@quick
 @dataclass(frozen=True)
 class Betting:
     """An open betting window. Bets in the order placed as (box, player, wager, stake). `entry` and
@@ -117,6 +120,7 @@ class Betting:
     entry_amount: int = 0
 
 
+@quick
 @dataclass(frozen=True)
 class Hand:
     """A hand from `HandOpened` to its end; `play` is the game's own state, `public` the positions
@@ -142,6 +146,7 @@ class Pot:
     windows: int = 0
 
 
+@quick
 @dataclass(frozen=True)
 class CardsAwaited:
     """Cards that are due: asked of shuffle under the event id of version `version`."""
@@ -150,6 +155,7 @@ class CardsAwaited:
     slots: tuple[CardSlot, ...]
 
 
+@quick
 @dataclass(frozen=True)
 class Deciding:
     """Decisions that are due, by box, and their clock (TAB-06)."""

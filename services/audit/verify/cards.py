@@ -15,6 +15,7 @@ from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.shoe import Request, ShoeRecord, Use
 from shared.games.play import Face
 from shared.proofs.seeds import player_seed_commitment
+from shared.quick import quick
 from shared.table import events as table
 from shared.table.apply_hand import BURN
 from shared.table.next_step import Cards, Errand, OpenShoe, PutAway, RecordCut, SealShoe
@@ -23,12 +24,14 @@ _USES = {Face.UP: "open", Face.OWNER: "player", Face.DOWN: "down"}
 _BURN_USES = {Face.UP: "burn_open", Face.DOWN: "burn"}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Due:
-    """Cards that are due: what was to be asked, and the event that made them so."""
+    """Cards that are due: what was to be asked, the event that made them so, and its id."""
 
     cards: Cards
     since: Read
+    cause: UUID
 
 
 @dataclass(slots=True)
@@ -146,14 +149,16 @@ def _in_the_shoe(shoe: ShoeRecord, player: str, seed: bytes) -> bool:
 
 def _cards(walk: CardsWalk, errand: Cards, since: Read) -> Iterator[Finding]:
     cause = UUID(errand.request_id)
-    walk.due[errand.request_id] = Due(errand, since)
+    walk.due[errand.request_id] = Due(errand, since, cause)
     walk.asked.setdefault(errand.shoe_id, set()).add(cause)
     shoe = walk.shoes.get(errand.shoe_id)
     request = shoe.requests.get(cause) if shoe is not None else None
     if request is None:
         return  # Not asked for yet, or never: CardsDealt tells.
     yield from _early(request.first, since)
-    if sorted(request.uses) != sorted(_use(slot) for slot in errand.slots):
+    uses = tuple([_use(slot) for slot in errand.slots])
+    # Most often in the same order.
+    if request.uses != uses and sorted(request.uses) != sorted(uses):
         yield request.first.finding(Check.CARDS_DUE, "other cards left the shoe than were due")
     if request.first.event.hand_id != errand.hand_id:
         yield request.first.finding(Check.CARDS_DUE, "cards left the shoe for another hand")
@@ -223,7 +228,7 @@ def _cards_dealt(walk: CardsWalk, read: Read) -> Iterator[Finding]:
     if places != [(slot.position, slot.hand, slot.face, slot.viewer) for slot in due.cards.slots]:
         yield read.finding(Check.CARDS_DUE, "other cards were dealt than were due")
     shoe = walk.shoes.get(due.cards.shoe_id)
-    request = shoe.requests.get(UUID(due.cards.request_id)) if shoe is not None else None
+    request = shoe.requests.get(due.cause) if shoe is not None else None
     if shoe is None or request is None:
         yield read.finding(Check.PROOFS, "cards were dealt that shuffle has not given")
         return

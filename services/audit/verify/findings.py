@@ -10,6 +10,7 @@ from croupier.audit.v1 import audit_pb2
 
 from shared.events import decode
 from shared.log import RecordedEvent
+from shared.quick import quick
 
 
 class Check(IntEnum):
@@ -42,6 +43,7 @@ class Finding:
     position: int = 0
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Read:
     """An event of the log with its decoded payload."""

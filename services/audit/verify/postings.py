@@ -16,9 +16,11 @@ from shared.ledger.accounts import (
     player_account,
     pot_account,
 )
+from shared.quick import quick
 from shared.table import events as table
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Expected:
     """The transfer that a money event calls for. `legs`: minor units by account, none zero."""
@@ -29,10 +31,24 @@ class Expected:
     buy_in: bool = False
 
 
+_MONEY = frozenset(
+    (
+        table.ChipsRequested,
+        table.CashOutRequested,
+        table.HandSettled,
+        table.PotPaid,
+        table.FineTaken,
+        table.CommissionTaken,
+    )
+)
+
+
 def expected_transfer(read: Read) -> Expected | None:
     """What an event of a table asks of the wallet; None where it moves no money."""
-    table_id = read.event.stream.removeprefix("table/")
     body = read.body
+    if type(body) not in _MONEY:
+        return None
+    table_id = read.event.stream.removeprefix("table/")
     match body:
         case table.ChipsRequested():
             return Expected(
@@ -109,6 +125,7 @@ def _legs(amounts: Mapping[str, int]) -> dict[str, int]:
     return {account: amount for account, amount in amounts.items() if amount}
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class MoneyAsked:
     """A money event of a table, and the transfer that must answer it."""

@@ -20,6 +20,7 @@ from shared.proofs.sealed_shoe import SealedShoe
 from shared.proofs.seeds import player_seed_commitment, server_seed_commitment
 from shared.proofs.shoe_order import DECK_CARDS, dealer_cut
 from shared.proofs.shown_card import ShownCard, shown_card_holds
+from shared.quick import quick
 from shared.sealing import Keyring, Sealed, UnsealError, card_place, player_audience
 
 EVERYBODY = ""
@@ -27,6 +28,7 @@ _NOT_OPENED = shuffle.ShoeOpened()
 _C = TypeVar("_C")
 
 
+@quick
 @dataclass(frozen=True, slots=True, order=True)
 class Use:
     """What became of a card: `open`, `player`, `down`, `burn`, `burn_open` or `exposed`.
@@ -39,6 +41,7 @@ class Use:
     viewer: str = ""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Request:
     """All that shuffle wrote for one request: what became of which card, and where it stands."""

@@ -18,7 +18,7 @@ from shared.log.hashing import microseconds
 from shared.table import events as table
 from shared.table.codec import INPUT_TYPES, TableCodec
 from shared.table.evolve import evolve
-from shared.table.next_step import next_step
+from shared.table.next_step import errands_of
 from shared.table.state import TableState
 
 
@@ -50,7 +50,7 @@ class TableWalk:
         self.cards = CardsWalk(self.shoes, hand_id=self.hand_id)
         self._version = self.state.version
         if self._version:
-            self.cards.meet(next_step(self.state).errands)
+            self.cards.meet(errands_of(self.state))
 
     def step(self, event: RecordedEvent) -> Iterator[Finding]:
         """The next event. What is wrong with an append is told when the next one begins."""
@@ -106,7 +106,7 @@ class TableWalk:
         yield from findings
         if first.event.position <= self.mark:
             self.at_mark = self._up_to_mark(before, group)
-        yield from self.cards.step(group, next_step(self.state).errands)
+        yield from self.cards.step(group, errands_of(self.state))
         for read in group:
             self._count(read)
             expected = expected_transfer(read)
@@ -116,7 +116,7 @@ class TableWalk:
     def _count(self, read: Read) -> None:
         if isinstance(read.body, table.HandOpened):
             self._hand_open = True
-        elif isinstance(read.body, table.HandSettled | table.HandVoided):
+        elif isinstance(read.body, (table.HandSettled, table.HandVoided)):
             self.hands += self._hand_open
             self._hand_open = False
 
