@@ -8,10 +8,8 @@ from shared.cards import Card
 from shared.proofs.encoding import encode
 from shared.proofs.merkle import root_from_path
 from shared.proofs.shoe_order import SALT_BYTES
-from shared.quick import quick
 
 
-@quick
 @dataclass(frozen=True, slots=True)
 class ShownCard:
     """A card at a position (from 0, after the cut), its 16-byte salt and its path from the leaf up.
