@@ -19,6 +19,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from urllib.request import urlopen
 
 import asyncpg
 import grpc
@@ -39,6 +40,7 @@ SECONDS = 15.0
 HANDS_PER_S = 40.0
 WARM_UP_S = 5.0
 SAMPLE_S = 0.005
+GROUPS = "croupier_log_group_appends"
 _APPENDS = """
 SELECT count(*), count(*) FILTER (WHERE wait_event_type = 'Lock') FROM pg_stat_activity
 WHERE state = 'active' AND query LIKE '%log.append%' AND usename LIKE '%table%'
@@ -57,9 +59,11 @@ class Waiting:
 @dataclass
 class Case:
     """What one house showed: milliseconds of the processor a hand by service (`load`: the players),
-    and what a table takes of its node's memory."""
+    how many appends go in one transaction of a table node, and what a table takes of its node's
+    memory."""
 
     cost_ms: dict[str, float]
+    appends_a_commit: float
     waited: Waiting
     table_kib: float
 
@@ -72,7 +76,8 @@ class Case:
         each = ", ".join(f"{name} {ms:.2f}" for name, ms in self.cost_ms.items())
         return (
             f"{self.whole_ms:.2f} ms a hand ({each}); {100 * share:.0f} % of an append's time for "
-            f"the head ({self.waited.appends} seen); {self.table_kib:.0f} KiB a table"
+            f"the head ({self.waited.appends} seen), {self.appends_a_commit:.2f} appends a commit; "
+            f"{self.table_kib:.0f} KiB a table"
         )
 
 
@@ -105,11 +110,15 @@ async def measure_case(
     ):
         await play(players, WARM_UP_S, hands_per_s)
         await house.caught_up()
+        before = await groups(house)
         cost = await hand_ms(house, players, seconds, hands_per_s)
+        appends, commits = (
+            now - then for now, then in zip(await groups(house), before, strict=True)
+        )
         table_kib = (memory(house) - empty) / tables / 1024
         sampling = asyncio.create_task(waits(house, seconds / 2))
         await play(players, seconds / 2, hands_per_s)
-        return Case(cost, await sampling, table_kib)
+        return Case(cost, appends / commits, await sampling, table_kib)
 
 
 async def hand_ms(
@@ -152,6 +161,22 @@ async def waits(house: RunningHouse, seconds: float) -> Waiting:
         await asyncio.sleep(SAMPLE_S)
     await connection.close()
     return seen
+
+
+async def groups(house: RunningHouse) -> tuple[float, float]:
+    """The appends of all table nodes so far, and their commits."""
+    appends = commits = 0.0
+    for address in house.folder.read()["metrics"]["table"]:
+        page = await asyncio.to_thread(_read, f"http://{address}/metrics")
+        told = dict(line.split() for line in page.splitlines() if line.startswith(GROUPS + "_"))
+        appends += float(told[f"{GROUPS}_sum"])
+        commits += float(told[f"{GROUPS}_count"])
+    return appends, commits
+
+
+def _read(url: str) -> str:
+    with urlopen(url, timeout=10) as answer:
+        return str(answer.read(), "utf-8")
 
 
 def memory(house: RunningHouse) -> int:
