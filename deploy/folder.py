@@ -84,6 +84,11 @@ class HouseFolder:
         """What only `service` is told, one file a secret."""
         return self.path / "secrets" / service
 
+    def seed_key_in_use(self) -> str:
+        """The id of the key that shuffle was started with; "" before the first start."""
+        told = self.secrets("shuffle") / "croupier_seed_key_id"
+        return told.read_text() if told.exists() else ""
+
     @contextmanager
     def held(self) -> Iterator[None]:
         """Holds the folder, so that one supervisor runs here. Raises `HouseIsRunningError`."""

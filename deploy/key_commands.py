@@ -71,6 +71,8 @@ def forget(
     if key_id not in held.old_seed:
         raise HouseError(f"{key_id} is no old seed key of this house")
     needed = _seeds_by_key(context).get(key_id, 0)
+    if folder.seed_key_in_use() == key_id:
+        raise HouseError(f"shuffle still seals with {key_id}: croupier down, croupier up")
     if needed:
         raise HouseError(f"{needed} stored seeds are still sealed with {key_id}")
     folder.keys.store(held.without_seed_key(key_id))

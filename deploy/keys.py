@@ -124,4 +124,12 @@ def write_privately(path: Path, text: str) -> None:
     fresh.unlink(missing_ok=True)
     with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
         file.write(text)
+        file.flush()
+        # A machine that fails now must not have given the old keys for an empty file.
+        os.fsync(file.fileno())
     fresh.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -112,7 +112,7 @@ async def test_after_a_change_of_keys_the_house_goes_on_and_the_old_seed_key_may
     assert kept["s1"]["seeds"] >= 6
     assert (await played.run("keys", "rotate")).status == 0
     refused = await played.run("keys", "forget", "s1")
-    assert (refused.status, "still sealed with s1" in refused.err) == (1, True)
+    assert (refused.status, "still seals with s1" in refused.err) == (1, True)
     assert (await played.run("down")).status == 0
     assert (await played.run("up", "--detach")).status == 0
 

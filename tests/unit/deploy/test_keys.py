@@ -6,8 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner, Result
 
+from deploy import key_commands
+from deploy.errors import HouseError
+from deploy.folder import HouseFolder
 from deploy.keys import KeyFolder, Keys
+from deploy.programs import Programs
 
 
 def test_a_change_makes_new_keys_and_keeps_the_old_ones() -> None:
@@ -49,3 +54,29 @@ def test_no_key_is_in_the_text_of_the_keys() -> None:
     keys = Keys().rotated()
     secrets = (keys.seed, keys.deployment, *keys.old_seed.values(), *keys.old_deployment.values())
     assert not [secret for secret in secrets if secret in repr(keys)]
+
+
+def test_a_key_that_shuffle_still_seals_with_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Changed while the house is open, the old one is in use until the next start: a seed sealed
+    after it was thrown away would open nevermore."""
+    folder = HouseFolder(tmp_path)
+    keys = folder.keys.load()
+    ports = folder.choose_ports()
+    folder.write(ports, {})
+    monkeypatch.setattr(key_commands, "folder_of", lambda _: folder)
+    monkeypatch.setattr(key_commands, "_seeds_by_key", lambda _: {})
+
+    def forget() -> Result:
+        return CliRunner().invoke(key_commands.keys, ["forget", "s1"])
+
+    Programs(folder, keys, ports).service("shuffle", "shuffle")
+    folder.keys.store(keys.rotated())
+    refused = forget()
+    assert isinstance(refused.exception, HouseError)
+    assert "still seals with s1" in str(refused.exception)
+    assert set(folder.keys.load().old_seed) == {"s1"}
+    Programs(folder, folder.keys.load(), ports).service("shuffle", "shuffle")  # the next start
+    assert forget().exit_code == 0
+    assert folder.keys.load().old_seed == {}
