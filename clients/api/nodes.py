@@ -36,7 +36,8 @@ class NodeClient:
     async def emptied(self, node: str, tell: Callable[[int], None], within_s: float) -> None:
         """Waits until a drained node has no tables; `tell` hears how many are left as it changes.
 
-        Raises `UNANSWERED` when it takes longer, and at once if no other node takes tables.
+        Raises `UNANSWERED` when it takes longer, and at once `NODE_NOT_FOUND` if no other node
+        takes tables.
         """
         last = -1
 
@@ -49,7 +50,9 @@ class NodeClient:
                 tell(left)
             takers = [each for each in nodes if not each.drained and not each.stopping]
             if left and not takers:
-                raise RefusedError("NO_OWNER", f"no other node takes the tables of {node}")
+                raise RefusedError(
+                    "NODE_NOT_FOUND", f"no other node takes the tables of {node}: it keeps them"
+                )
             return not left
 
         await _until(look, f"{node} still has tables", within_s)

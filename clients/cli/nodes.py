@@ -62,8 +62,12 @@ def list_nodes(
 def _remarks(node: pb.Node) -> str:
     remarks = ["stopping" if node.stopping else "drained" if node.drained else ""]
     if node.unknown_tables:
-        remarks.append(f"too old for {node.unknown_tables} tables")
+        remarks.append(f"too old for {_tables(node.unknown_tables)}")
     return ", ".join(filter(None, remarks))
+
+
+def _tables(count: int) -> str:
+    return "1 table" if count == 1 else f"{count} tables"
 
 
 def _facts(node: pb.Node) -> dict[str, object]:
@@ -99,7 +103,7 @@ def drain_node(
 
     def told(left: int) -> None:
         if left:
-            shell.err.print(f"{left} tables to hand over", style="dim")
+            shell.err.print(f"{_tables(left)} to hand over", style="dim")
 
     shell.run(drain())
     if undo:
