@@ -39,6 +39,21 @@ class WalletClient:
         request = pb.WithdrawRequest(command_id=_id(), player=player, amount=amount, note=note)
         return await self._connection.call(self._stub.Withdraw, request)
 
+    async def correct(
+        self, player: str, table_id: str, hand_id: str, amount: Money, note: str = ""
+    ) -> pb.CorrectResponse:
+        """The pit corrects a settled hand by a transfer of its own: what the player gets (below
+        zero: gives), from the house's side of the table (TAB-12)."""
+        request = pb.CorrectRequest(
+            command_id=_id(),
+            player=player,
+            table_id=table_id,
+            hand_id=hand_id,
+            amount=amount,
+            note=note,
+        )
+        return await self._connection.call(self._stub.Correct, request)
+
     async def account(self, player: str = "") -> pb.Account:
         """Balance, and chips at tables."""
         answer = await self._connection.call(

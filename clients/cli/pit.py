@@ -8,13 +8,15 @@ from typing import Annotated
 import typer
 from croupier.table.v1 import table_pb2 as pb
 from croupier.type.v1.money_pb2 import Money
+from croupier.wallet.v1.wallet_pb2 import CorrectResponse
 from rich.table import Table
 from rich.text import Text
 
 from clients.api import commands
 from clients.api.errors import RefusedError
 from clients.api.table import TableClient
-from clients.cli.amounts import AmountError, parse_minor, write_minor
+from clients.api.wallet import WalletClient
+from clients.cli.amounts import AmountError, parse_minor, write_minor, write_money
 from clients.cli.felt import phase_text, seen_hands
 from clients.cli.names import Names
 from clients.cli.picture import card_text
@@ -43,6 +45,7 @@ def register(app: typer.Typer) -> None:
         ("report", report),
         ("confirm", confirm),
         ("void", void),
+        ("correct", correct),
         ("warn", warn),
         ("fine", fine),
         ("remove", remove),
@@ -149,6 +152,36 @@ def void(context: typer.Context, table: TableId, note: Note = "", as_json: Json 
     _give(shell_of(context), table, lambda _: commands.rule_void(note), "pit", as_json)
 
 
+def correct(
+    context: typer.Context,
+    table: TableId,
+    player: Annotated[str, typer.Argument(help="The player's id.")],
+    amount: Annotated[str, typer.Argument(help="50 or 12.50")],
+    hand: Annotated[str, typer.Option(help="The settled hand (`croupier hands`).")],
+    take: Annotated[
+        bool, typer.Option("--take", help="The player gives the amount, and does not get it.")
+    ] = False,
+    note: Annotated[str, typer.Option(help="A reference; it is kept in the log.")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Management's ruling: correct a settled hand by a transfer of its own (TAB-12)."""
+    shell = shell_of(context)
+    minor_units = _minor(amount) * (-1 if take else 1)
+
+    async def transfer() -> CorrectResponse:
+        async with shell.connect("table", shell.staff("pit")) as connection:
+            currency = (await TableClient(connection).view(table)).table.table.currency
+        async with shell.connect("wallet", shell.staff("pit")) as connection:
+            money = Money(currency=currency, minor_units=minor_units)
+            return await WalletClient(connection).correct(player, table, hand, money, note)
+
+    answer = shell.run(transfer())
+    if as_json:
+        shell.print_json(answer)
+    else:
+        shell.out.print(f"Corrected. Balance: [bold]{write_money(answer.balance_after)}[/]")
+
+
 def warn(
     context: typer.Context, table: TableId, player: Player, note: Note = "", as_json: Json = False
 ) -> None:
@@ -205,13 +238,17 @@ def _penalise(
             raise typer.BadParameter(f"{player!r} is not one of those seated: {seated}")
         money = None
         if amount:
-            try:
-                money = Money(currency=view.table.currency, minor_units=parse_minor(amount))
-            except AmountError as error:
-                raise RefusedError("BAD_AMOUNT", str(error), "amount") from error
+            money = Money(currency=view.table.currency, minor_units=_minor(amount))
         return commands.penalise(named[0], penalty, money, note)
 
     _give(shell_of(context), table, make, "pit", as_json)
+
+
+def _minor(written: str) -> int:
+    try:
+        return parse_minor(written)
+    except AmountError as error:
+        raise RefusedError("BAD_AMOUNT", str(error), "amount") from error
 
 
 def _give(

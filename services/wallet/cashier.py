@@ -177,6 +177,7 @@ async def _transact(
         books = await take(
             connection,
             [name for command in commands for name in command.accounts],
+            tables=[table for command in commands for table in command.tables],
             commands=[(command.stream, command.key) for command in commands],
         )
         answers: list[Answer | Exception] = []
@@ -200,7 +201,7 @@ async def _transact(
 
 def _decided(books: Books, command: Command) -> NewEvent:
     """Decides a command and says so; `books` goes on with what was decided."""
-    decision = carry_out(books.accounts, command)
+    decision = carry_out(books.accounts, books.tables, command)
     cause = Cause(command.key.caller, None, command.correlation_id)
     if isinstance(decision, Transfer):
         books.add(decision)

@@ -45,6 +45,7 @@ class TransferKind(IntEnum):
     CASH_OUT = 4
     SETTLEMENT = 5
     COMMISSION = 6
+    CORRECTION = 7
     FINE = 8
 
 
@@ -145,6 +146,36 @@ def withdraw(
     }
     transfer = _transfer(accounts, transfer_id, TransferKind.WITHDRAWAL, amount.currency, legs)
     return replace(transfer, note=note)
+
+
+def correct(
+    accounts: Accounts,
+    transfer_id: UUID,
+    table: Table,
+    player: str,
+    hand_id: str,
+    amount: Money,
+    note: str = "",
+) -> Transfer:
+    """What a settled hand should have brought a player (below zero: should not have), from the
+    house's side of the table, by a ruling of the management (TAB-12).
+
+    Raises BAD_AMOUNT, BAD_REQUEST (`note`, `hand_id`), ACCOUNT_NOT_FOUND, CURRENCY_MISMATCH and
+    INSUFFICIENT_FUNDS.
+    """
+    _check_order(Money(amount.currency, abs(amount.minor_units)), note)
+    if not (_ID.fullmatch(hand_id) and hand_id.startswith(f"{table.table_id}-")):
+        raise CroupierError("BAD_REQUEST", f"hand_id: no hand of {table.table_id}", "hand_id")
+    if amount.currency != table.currency:
+        raise CroupierError(
+            "CURRENCY_MISMATCH", f"{table.table_id} plays in {table.currency}", "currency"
+        )
+    legs = {
+        house_account(table.table_id): -amount.minor_units,
+        player_account(player): amount.minor_units,
+    }
+    transfer = _transfer(accounts, transfer_id, TransferKind.CORRECTION, amount.currency, legs)
+    return replace(transfer, hand_id=hand_id, note=note)
 
 
 def buy_in(

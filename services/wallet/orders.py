@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
@@ -9,10 +10,16 @@ from uuid import UUID, uuid5
 from croupier.wallet.v1 import events_pb2 as wallet_events
 
 from services.wallet import domain
-from services.wallet.domain import Account, Accounts, Transfer
+from services.wallet.domain import Account, Accounts, Table, Transfer
+from shared.errors import CroupierError
 from shared.events import decode
 from shared.ids import NAMESPACE_CROUPIER
-from shared.ledger.accounts import cashier_account, player_account, wallet_stream
+from shared.ledger.accounts import (
+    cashier_account,
+    house_account,
+    player_account,
+    wallet_stream,
+)
 from shared.log import CommandKey
 from shared.money import Money
 
@@ -41,13 +48,26 @@ class Withdraw:
 
 
 @dataclass(frozen=True, slots=True)
+class Correct:
+    """Money between the house's side of a table and the player, for a hand settled wrongly."""
+
+    table_id: str
+    hand_id: str
+    amount: Money
+    note: str
+
+
+Order = OpenAccount | Deposit | Withdraw | Correct
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """What somebody (`key.caller`) asks for `player`."""
 
     key: CommandKey
     correlation_id: UUID
     player: str
-    order: OpenAccount | Deposit | Withdraw
+    order: Order
 
     @property
     def stream(self) -> str:
@@ -63,7 +83,14 @@ class Command:
     @property
     def accounts(self) -> tuple[str, ...]:
         """The accounts that must be known before it can be decided."""
+        if isinstance(self.order, Correct):
+            return (player_account(self.player), house_account(self.order.table_id))
         return (player_account(self.player), cashier_account(self.player))
+
+    @property
+    def tables(self) -> tuple[str, ...]:
+        """The tables that must be known."""
+        return (self.order.table_id,) if isinstance(self.order, Correct) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +109,31 @@ class TransferAnswer:
     balance_after: Money
 
 
-def carry_out(accounts: Accounts, command: Command) -> Account | Transfer:
-    """The account or the transfer that a command brings about.
+def carry_out(
+    accounts: Accounts, tables: Mapping[str, Table], command: Command
+) -> Account | Transfer:
+    """The account or the transfer that a command brings about; `tables` are those it names, as far
+    as they exist.
 
     Raises `CroupierError` where it is refused: ACCOUNT_EXISTS, ACCOUNT_NOT_FOUND, BAD_AMOUNT,
-    BAD_REQUEST, CURRENCY_MISMATCH, INSUFFICIENT_FUNDS.
+    BAD_REQUEST, CURRENCY_MISMATCH, INSUFFICIENT_FUNDS, TABLE_NOT_FOUND.
     """
     order = command.order
     if isinstance(order, OpenAccount):
         return domain.open_account(accounts, command.player, order.currency)
+    if isinstance(order, Correct):
+        table = tables.get(order.table_id)
+        if table is None:
+            raise CroupierError("TABLE_NOT_FOUND", "no money was ever at this table", "table_id")
+        return domain.correct(
+            accounts,
+            command.transfer_id,
+            table,
+            command.player,
+            order.hand_id,
+            order.amount,
+            order.note,
+        )
     carry = domain.deposit if isinstance(order, Deposit) else domain.withdraw
     return carry(accounts, command.transfer_id, command.player, order.amount, order.note)
 

@@ -16,7 +16,15 @@ from services.wallet import enquiries
 from services.wallet.cashier import Cashier
 from services.wallet.domain import check_player
 from services.wallet.enquiries import PlayerAccount, StatementLine
-from services.wallet.orders import AccountAnswer, Command, Deposit, OpenAccount, Withdraw
+from services.wallet.orders import (
+    AccountAnswer,
+    Command,
+    Correct,
+    Deposit,
+    OpenAccount,
+    Order,
+    Withdraw,
+)
 from services.wallet.records import money_message, posting_message, timestamp
 from shared.errors import CroupierError
 from shared.ledger.accounts import AccountKind, player_account
@@ -69,6 +77,17 @@ class Wallet(WalletServiceServicer):
         answer = await self._cashier.execute(_command(request, order))
         assert not isinstance(answer, AccountAnswer)
         return pb.WithdrawResponse(
+            transfer_id=str(answer.transfer_id),
+            balance_after=money_message(answer.balance_after),
+        )
+
+    async def Correct(  # noqa: N802
+        self, request: pb.CorrectRequest, context: _Context
+    ) -> pb.CorrectResponse:
+        order = Correct(request.table_id, request.hand_id, _money(request.amount), request.note)
+        answer = await self._cashier.execute(_command(request, order))
+        assert not isinstance(answer, AccountAnswer)
+        return pb.CorrectResponse(
             transfer_id=str(answer.transfer_id),
             balance_after=money_message(answer.balance_after),
         )
@@ -139,7 +158,7 @@ class Wallet(WalletServiceServicer):
         return await on_connection(self._pool, question)
 
 
-def _command(request: Any, order: OpenAccount | Deposit | Withdraw) -> Command:
+def _command(request: Any, order: Order) -> Command:
     who = caller()
     player = _player(request.player)
     try:

@@ -45,6 +45,8 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.wallet.v1.WalletService/OpenAccount": frozenset({Role.PLAYER, Role.OPERATOR}),
     "/croupier.wallet.v1.WalletService/Deposit": _OPERATOR,
     "/croupier.wallet.v1.WalletService/Withdraw": frozenset({Role.PLAYER, Role.OPERATOR}),
+    # TAB-12: the ruling of the management.
+    "/croupier.wallet.v1.WalletService/Correct": frozenset({Role.PIT}),
     "/croupier.wallet.v1.WalletService/GetAccount": _ACCOUNTS,
     "/croupier.wallet.v1.WalletService/ListAccounts": _BOOKS,
     "/croupier.wallet.v1.WalletService/ListTransfers": _ACCOUNTS,

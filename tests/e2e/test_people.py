@@ -327,6 +327,20 @@ async def test_the_pit_at_a_table_of_hold_em(open_house: HouseOnDisk, pit: Pit) 
     assert "floor closes" in closed.stdout
 
 
+def test_the_pit_corrects_a_settled_hand(croupier: Croupier, played: list[str]) -> None:
+    (hand,) = answer(croupier("hands", "--table", "battle-1", "--limit", "1", "--json"))
+    player = ("--player", "p_wronged")
+    croupier("account", "open", *player)
+    ruling = ("battle-1", "p_wronged", "7.50", "--hand", hand["hand_id"], "--note", "ruling-1")
+    assert "7.50 CHF" in croupier("pit", "correct", *ruling).stdout
+    back = answer(croupier("pit", "correct", *ruling, "--take", "--json"))
+    assert back["balance_after"]["minor_units"] == 0
+    statement = answer(croupier("account", "statement", *player, "--json"))
+    assert [one["transfer_kind"] for one in statement] == ["TRANSFER_KIND_CORRECTION"] * 2
+    assert answer(croupier("verify", hand["hand_id"], "--json"))["verified"] is True
+    assert "TransferPosted" in str(answer(croupier("replay", hand["hand_id"], "--json")))
+
+
 def deciding_or_over(played: int, sight: Sight) -> bool:
     return deciding(sight) or sight.table.table.hands_played > played
 

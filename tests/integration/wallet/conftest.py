@@ -177,6 +177,15 @@ class Client:
         request = pb.WithdrawRequest(**_with_id(rest), amount=money)
         return await self.call("Withdraw", request, pb.WithdrawResponse)
 
+    async def correct(
+        self, player: str, amount: int, table: str = "b1", hand: str = "b1-9", **rest: Any
+    ) -> pb.CorrectResponse:
+        money = Money(currency="EUR", minor_units=amount)
+        request = pb.CorrectRequest(
+            **_with_id(rest), player=player, table_id=table, hand_id=hand, amount=money
+        )
+        return await self.call("Correct", request, pb.CorrectResponse)
+
     async def account(self, player: str = "") -> pb.Account:
         request = pb.GetAccountRequest(player=player)
         return (await self.call("GetAccount", request, pb.GetAccountResponse)).account
@@ -209,6 +218,10 @@ class Service:
     @property
     def operator(self) -> Client:
         return Client(self.channel, Role.OPERATOR, "olga")
+
+    @property
+    def pit(self) -> Client:
+        return Client(self.channel, Role.PIT, "pia")
 
     @property
     def auditor(self) -> Client:

@@ -9,6 +9,7 @@ import pytest
 from croupier.wallet.v1 import wallet_pb2 as pb
 from croupier.wallet.v1.events_pb2 import (
     TRANSFER_KIND_BUY_IN,
+    TRANSFER_KIND_CORRECTION,
     TRANSFER_KIND_DEPOSIT,
     TRANSFER_KIND_SETTLEMENT,
     TRANSFER_KIND_WITHDRAWAL,
@@ -166,6 +167,32 @@ async def test_what_is_refused_and_why(service: Service) -> None:
         told.append((who, method, arguments, refused.value.reason, refused.value.field))
     assert told == REFUSALS
     assert (await service.operator.account("ann")).balance.minor_units == 100
+
+
+async def test_TAB_12_a_settled_hand_is_corrected_by_a_transfer_of_its_own(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    ann = await service.player_with("ann", 1_000)
+    with pytest.raises(CroupierError, match="TABLE_NOT_FOUND"):
+        await service.pit.correct("ann", 50)
+    await tables.open("b1")
+    await tables.buy_in("b1", "ann", 500)
+    await tables.settle("b1", "b1-9", ("ann", 100, 0))
+    await ledger.follow()
+    command = str(uuid4())
+    given = await service.pit.correct("ann", 200, command_id=command, note="ruling-1")
+    assert given.balance_after.minor_units == 700
+    assert await service.pit.correct("ann", 200, command_id=command, note="ruling-1") == given
+    taken = await service.pit.correct("ann", -30)
+    assert taken.balance_after.minor_units == 670
+    assert await ledger.balance("house/b1") == -70
+    with pytest.raises(CroupierError, match="INSUFFICIENT_FUNDS"):
+        await service.pit.correct("ann", -671)
+    with pytest.raises(CroupierError, match="ROLE_NOT_ALLOWED"):
+        await service.operator.correct("ann", 1)
+    newest, *_ = (await ann.transfers()).transfers
+    assert (newest.transfer_kind, newest.hand_id) == (TRANSFER_KIND_CORRECTION, "b1-9")
+    await ledger.check()
 
 
 async def test_an_account_shows_the_chips_at_each_table(

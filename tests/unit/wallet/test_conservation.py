@@ -69,7 +69,7 @@ def test_money_is_conserved(asked: list[Command | Instruction]) -> None:
     for number, one in enumerate(asked):
         try:
             decision = (
-                carry_out(accounts, one)
+                carry_out(accounts, {}, one)
                 if isinstance(one, Command)
                 else decide(accounts, TABLES, UUID(int=number), one)
             )

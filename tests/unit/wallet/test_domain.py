@@ -16,6 +16,7 @@ from services.wallet.domain import (
     buy_in,
     cash_out,
     check_player,
+    correct,
     deposit,
     open_account,
     posted,
@@ -51,6 +52,33 @@ def legs(transfer: Transfer | Refused) -> dict[str, int]:
 
 def reason_of(refused: pytest.ExceptionInfo[CroupierError]) -> tuple[str, str]:
     return refused.value.reason, refused.value.field
+
+
+def test_TAB_12_a_correction_moves_money_between_the_tables_house_and_the_player() -> None:
+    given = correct(SEATED, ID, BACCARAT, "ann", "b1-9", Money("EUR", 25), "ruling-3")
+    assert legs(given) == {"house/b1": -25, "player/ann": 25}
+    assert (given.kind, given.hand_id, given.note) == (TransferKind.CORRECTION, "b1-9", "ruling-3")
+    taken = correct(SEATED, ID, BACCARAT, "ann", "b1-9", Money("EUR", -25))
+    assert legs(taken) == {"house/b1": 25, "player/ann": -25}
+
+
+@pytest.mark.parametrize(
+    ("hand_id", "amount", "reason", "field"),
+    [
+        ("b1-9", Money("EUR", 0), "BAD_AMOUNT", "amount"),
+        ("b1-9", Money("EUR", -MAX_AMOUNT_MINOR - 1), "BAD_AMOUNT", "amount"),
+        ("b1-9", Money("EUR", -1_001), "INSUFFICIENT_FUNDS", "amount"),
+        ("b1-9", Money("USD", 5), "CURRENCY_MISMATCH", "currency"),
+        ("d1-9", Money("EUR", 5), "BAD_REQUEST", "hand_id"),
+        ("b1-9/x", Money("EUR", 5), "BAD_REQUEST", "hand_id"),
+    ],
+)
+def test_TAB_12_what_no_correction_may_be(
+    hand_id: str, amount: Money, reason: str, field: str
+) -> None:
+    with pytest.raises(CroupierError) as refused:
+        correct(SEATED, ID, BACCARAT, "ann", hand_id, amount)
+    assert reason_of(refused) == (reason, field)
 
 
 def test_an_account_opens_empty_in_its_currency() -> None:

@@ -8,12 +8,14 @@ from uuid import UUID
 import pytest
 
 from services.wallet import records
-from services.wallet.domain import Account, Posting, Refused, Transfer, TransferKind
+from services.wallet.domain import Account, Posting, Refused, Table, Transfer, TransferKind
 from services.wallet.orders import (
     AccountAnswer,
     Command,
+    Correct,
     Deposit,
     OpenAccount,
+    Order,
     TransferAnswer,
     Withdraw,
     answer_in,
@@ -32,7 +34,7 @@ CAUSE = Cause("player:ann", None, CORRELATION)
 ANN = {"player/ann": Account("EUR", 1_000, 3)}
 
 
-def command(order: OpenAccount | Deposit | Withdraw) -> Command:
+def command(order: Order) -> Command:
     return Command(KEY, CORRELATION, "ann", order)
 
 
@@ -54,25 +56,36 @@ def test_the_transfer_of_a_command_has_the_same_id_again_and_no_other_has_it() -
 
 
 def test_an_order_to_open_an_account() -> None:
-    assert carry_out({}, command(OpenAccount("EUR"))) == Account("EUR")
+    assert carry_out({}, {}, command(OpenAccount("EUR"))) == Account("EUR")
+
+
+def test_an_order_to_correct_a_hand_needs_its_table() -> None:
+    asked = command(Correct("b1", "b1-9", Money("EUR", 5), ""))
+    assert asked.accounts == ("player/ann", "house/b1")
+    assert (asked.tables, command(OpenAccount("EUR")).tables) == (("b1",), ())
+    transfer = carry_out(ANN, {"b1": Table("b1", "EUR", "baccarat")}, asked)
+    assert isinstance(transfer, Transfer)
+    assert transfer.hand_id == "b1-9"
+    with pytest.raises(CroupierError, match="TABLE_NOT_FOUND"):
+        carry_out(ANN, {}, asked)
 
 
 def test_an_order_to_deposit() -> None:
-    transfer = carry_out(ANN, command(Deposit(Money("EUR", 5), "n1")))
+    transfer = carry_out(ANN, {}, command(Deposit(Money("EUR", 5), "n1")))
     assert isinstance(transfer, Transfer)
     assert (transfer.kind, transfer.note) == (TransferKind.DEPOSIT, "n1")
     assert transfer.id == command(OpenAccount("EUR")).transfer_id
 
 
 def test_an_order_to_withdraw() -> None:
-    transfer = carry_out(ANN, command(Withdraw(Money("EUR", 5), "n2")))
+    transfer = carry_out(ANN, {}, command(Withdraw(Money("EUR", 5), "n2")))
     assert isinstance(transfer, Transfer)
     assert (transfer.kind, transfer.note) == (TransferKind.WITHDRAWAL, "n2")
 
 
 def test_an_order_that_is_refused() -> None:
     with pytest.raises(CroupierError) as refused:
-        carry_out({}, command(Withdraw(Money("EUR", 5), "")))
+        carry_out({}, {}, command(Withdraw(Money("EUR", 5), "")))
     assert refused.value.reason == "ACCOUNT_NOT_FOUND"
 
 
@@ -84,7 +97,7 @@ def test_the_event_of_an_opened_account_holds_its_answer() -> None:
 
 
 def test_the_event_of_a_transfer_holds_its_answer() -> None:
-    transfer = carry_out(ANN, command(Withdraw(Money("EUR", 5), "n2")))
+    transfer = carry_out(ANN, {}, command(Withdraw(Money("EUR", 5), "n2")))
     assert isinstance(transfer, Transfer)
     event = records.transfer_posted(transfer, AT, CAUSE)
     assert answer_in("ann", event.type, event.payload) == TransferAnswer(
