@@ -339,6 +339,7 @@ def test_the_pit_corrects_a_settled_hand(croupier: Croupier, played: list[str]) 
     assert [one["transfer_kind"] for one in statement] == ["TRANSFER_KIND_CORRECTION"] * 2
     assert answer(croupier("verify", hand["hand_id"], "--json"))["verified"] is True
     assert "TransferPosted" in str(answer(croupier("replay", hand["hand_id"], "--json")))
+    assert answer(croupier("verify", "--all", "--json"))["verified"] is True
 
 
 def deciding_or_over(played: int, sight: Sight) -> bool:
