@@ -42,6 +42,8 @@ from shared.ops.tasks import end
 MAX_BATCH_MESSAGES = 256
 MAX_BATCH_EVENTS = 1_000
 MAX_PARKED_AT_ONCE = 1_000
+MAX_DIGITS = 20
+"""Of a position in a header, which anybody may have written."""
 LOOK_EVERY_S = 1.0
 STANDBY_LOOK_S = 0.5
 HELD_UP_S = 10
@@ -274,7 +276,7 @@ class Consumer:
         """What a message brings, if any of it lies behind position `last`."""
         # Most repetitions are known by the header alone.
         stated = (message.headers or {}).get(LAST_HEADER, "")
-        if stated.isdecimal() and int(stated) <= last:
+        if stated.isdecimal() and len(stated) < MAX_DIGITS and int(stated) <= last:
             return None
         try:
             batch = event_pb2.Batch.FromString(message.data)

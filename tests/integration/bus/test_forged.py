@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from shared.bus import consumer as consumer_module
-from shared.bus.batch import Batch
+from shared.bus import metrics
+from shared.bus.batch import LAST_HEADER, Batch, encode
 from shared.bus.stream import ensure_stream
 from shared.log import block_head, event_hash, genesis
 from tests.integration.bus.conftest import House
@@ -111,6 +112,22 @@ async def test_what_is_forged_is_read_from_the_log(house: House) -> None:
         await publish(house, [forge(true, before), true, following])
         await house.becomes_equal()
         before = following.head
+
+
+@pytest.mark.usefixtures("only_the_bus")
+async def test_a_header_that_is_no_number_is_not_believed(house: House, handler: Probe) -> None:
+    await ensure_stream(house.client)
+    house.consumer(handler)
+    await active(house, handler)
+    await house.write("a", 1)
+    [true] = await all_batches(house)
+    for stated in ("9" * 5_000, "-1", "", "nine"):
+        headers = {LAST_HEADER: stated}
+        await house.client.jetstream().publish("croupier.table.0.a", encode(true), headers=headers)
+    await house.becomes_equal()
+    assert handler.calls == [1]
+    failures = metrics.CONSUMER_FAILURES.labels("probe", "table.0")
+    assert failures._value.get() == 0
 
 
 @pytest.mark.usefixtures("only_the_bus")

@@ -12,7 +12,7 @@ from croupier.event.v1 import event_pb2
 
 from shared.bus.batch import Batch, encode
 from shared.bus.chain import follows
-from shared.log import RecordedEvent, block_head, event_hash, genesis
+from shared.log import RecordedEvent, block_head, envelope_hash, event_hash, genesis
 
 AT = datetime(2026, 11, 30, 2, 15, 0, 123_456, tzinfo=UTC)
 BEFORE = genesis("table.0")
@@ -103,6 +103,28 @@ def test_what_no_event_can_have_is_no_error(changes: dict[str, Any]) -> None:
     message = event_pb2.Batch.FromString(encode(TRUE))
     for name, value in changes.items():
         setattr(message.events[0], name, value)
+    assert follows(message, BEFORE) is False
+
+
+@pytest.mark.parametrize("text", ["ab", " " + "ab" * 15 + " ", "ab" * 16 + "cd", "-"])
+def test_what_is_no_id_follows_from_nothing(text: str) -> None:
+    """Not even where the hashes are made to fit: whoever takes the event apart would fail on it."""
+    odd = bytes.fromhex(text.replace("-", ""))
+    message = event_pb2.Batch.FromString(encode(batch_of(recorded(41))))
+    [event] = message.events
+    event.causation_id = text
+    event.hash = envelope_hash(
+        event.stream,
+        event.version,
+        event.type,
+        event.schema_version,
+        event.hand_id,
+        odd,
+        b"",
+        event.actor,
+        event.payload,
+    )
+    message.head = block_head(BEFORE, "table.0", 41, AT, event.hash)
     assert follows(message, BEFORE) is False
 
 
