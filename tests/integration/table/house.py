@@ -90,6 +90,8 @@ class Process:
     settings: Any
     log: Path
     within: Callable[[], AbstractContextManager[None]] = nullcontext
+    module: tuple[str, ...] = ("deploy.serve",)
+    """What is run, and what it is told before the service."""
     process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -104,7 +106,7 @@ class Process:
             else str(value)
             for name, value in fields.items()
         }
-        argv = (sys.executable, "-m", "deploy.serve", self.service)
+        argv = (sys.executable, "-m", *self.module, self.service)
         with self.within():
             self.process = Program(self.service, argv, self.log, env).start()
         await eventually(self._up, within_s=60)

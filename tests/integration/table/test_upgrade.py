@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,43 +9,18 @@ from typing import Any
 import grpc
 import pytest
 from croupier.table.v1 import events_pb2, nodes_pb2, nodes_pb2_grpc
-from pydantic import SecretStr
 
-from deploy.program import Program
-from deploy.programs import serves
 from tests.integration.table.house import House, Process, play_hand, told
 from tests.integration.table.newer_node import NEW_FIELD, NEW_VERSION
 from tests.integration.table.nodes import table_of
 from tests.polling import eventually
 
 
-class NewerNode(Process):
-    """The process of such a node."""
-
-    words: tuple[str, ...] = ()
-
-    async def start(self) -> None:
-        known = type(self.settings).model_fields
-        fields = {name: getattr(self.settings, name) for name in known}
-        env = {
-            f"CROUPIER_{name.upper()}": value.get_secret_value()
-            if isinstance(value, SecretStr)
-            else str(value)
-            for name, value in fields.items()
-            if not isinstance(value, dict)
-        }
-        argv = (sys.executable, "-m", "tests.integration.table.newer_node", *self.words)
-        self.process = Program(self.service, argv, self.log, env).start()
-        await eventually(self.serves, within_s=60)
-
-    async def serves(self) -> bool:
-        return await serves(self.address)
-
-
-async def newer_node(house: House, name: str, folder: Path, *words: str) -> NewerNode:
+async def newer_node(house: House, name: str, folder: Path, *knows: str) -> Process:
     """Such a node in the house, up."""
-    node = NewerNode("table", house.node_settings(name), folder / f"{name}.log")
-    node.words = words
+    module = ("tests.integration.table.newer_node", *knows)
+    log = folder / f"{name}.log"
+    node = Process("table", house.node_settings(name), log, module=module)
     house.services[name] = node
     await node.start()
     return node
