@@ -48,6 +48,7 @@ async def wired(
     house = empty_house
     impatient = partial(PostgresLog, give_up_after_s=0.3)
     monkeypatch.setattr("services.table.main.PostgresLog", impatient)
+    monkeypatch.setattr("services.table.neighbours.LOOK_EVERY_S", 3_600)
     async with wire_to(house.database.dsn("croupier_table")) as wire:
         await house.shuffle()
         await house.wallet()
