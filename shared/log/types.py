@@ -12,6 +12,7 @@ from uuid import UUID
 
 from shared.errors import CroupierError
 from shared.ids import event_id
+from shared.quick import quick
 
 # One append travels as one message on the bus, which carries up to 1 MiB in a standard set-up.
 MAX_APPEND_EVENTS = 1_000
@@ -43,6 +44,7 @@ class LogDivergedError(CroupierError):
         super().__init__("LOG_DIVERGED", message)
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class NewEvent:
     """An event about to be appended.
@@ -60,6 +62,7 @@ class NewEvent:
     correlation_id: UUID | None = None
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class CommandKey:
     """A client's command: its id is unique per caller and stream; `body_hash` is 32 bytes."""
@@ -112,6 +115,7 @@ class Outcome(Enum):
     """The command id is in with another body; the answer is that of the one that is in."""
 
 
+@quick
 @dataclass(frozen=True, slots=True)
 class Appended:
     """The answer to an append. Unless it is a CONFLICT it says where the events are: those of the
