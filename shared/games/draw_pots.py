@@ -57,8 +57,8 @@ def excess(put: Sequence[int], seat: int) -> int:
 def pots(put: Sequence[int], live: Sequence[int], carried: int) -> list[Pot]:
     """One pot for each distinct amount put in by the `live` seats, the lowest first (DRW-11).
 
-    The carried pot joins the lowest. What seats that folded put in beyond the highest is dead money
-    and joins the highest.
+    The carried pot joins the lowest. What seats that folded put in beyond the highest is matched
+    among them only: dead money, which joins the highest.
     """
     levels = sorted({put[seat] for seat in live})
     made: list[Pot] = []
@@ -80,10 +80,11 @@ def showdown(
     ties_carry: bool,
 ) -> Payout:
     """Settle a showdown between the seats of `strengths` (DRW-11); with `ties_carry` a pot whose
-    best hands are equal is not split but stays for the next hand (DRW-10)."""
+    best hands are equal is not split but stays for the next hand (DRW-10). What nobody could match
+    returns even to one who folded."""
     matched = list(put)
     won = [0] * len(put)
-    top = max(strengths, key=lambda seat: put[seat])
+    top = max(range(len(put)), key=lambda seat: put[seat])
     won[top] = excess(put, top)
     matched[top] -= won[top]
     still_carried = taken = 0

@@ -113,8 +113,8 @@ def test_DRW_11_folded_chips_stay_in_the_pots() -> None:
     assert won(result) == {"p1": 0, "p2": 15, "p3": 70}
 
 
-def test_DRW_11_what_a_folded_player_put_in_beyond_all_others_is_dead_money() -> None:
-    # A newcomer pays half of 101 and folds to a bet of 10; the others had paid nothing.
+def test_DRW_11_what_nobody_could_match_returns_to_one_who_folded_as_well() -> None:
+    # A newcomer pays half of 101 and folds to a bet of 10; the others put in 20 each.
     decisions = "1 bet 10, 2 fold, 3 call, 1 exchange, 3 exchange, 1 bet 10, 3 call"
     result = draw(
         {1: (100, 0), 2: 100, 3: (100, 0)},
@@ -124,7 +124,12 @@ def test_DRW_11_what_a_folded_player_put_in_beyond_all_others_is_dead_money() ->
         carried_pot=101,
     )
     assert put(result) == {"p1": 20, "p2": 51, "p3": 20}
-    assert won(result) == {"p1": 0, "p2": 0, "p3": 192}
+    assert won(result) == {"p1": 0, "p2": 31, "p3": 161}
+
+
+def test_DRW_11_what_only_folded_players_put_in_is_dead_money() -> None:
+    result = showdown([10, 40, 60, 10], {0: 9, 3: 5}, 0, NO_RAKE, ties_carry=False)
+    assert result.won == (100, 0, 20, 0)
 
 
 def test_DRW_11_who_paid_nothing_plays_for_the_carried_pot_alone() -> None:
@@ -228,17 +233,19 @@ def test_DRW_01_no_rake_of_a_pot_that_is_carried() -> None:
 
 
 def by_the_chip(put: list[int], strengths: dict[int, int], carried: int) -> list[int]:
-    """DRW-11 once more: chip after chip of each seat goes into the pot of that height."""
+    """DRW-11 once more: chip after chip of each seat goes into the pot of that height, or back to
+    the seat if no other has one of that height."""
     pots: dict[tuple[int, ...], int] = {}
     lowest = min(put[seat] for seat in strengths)
     claims = {height: tuple(s for s in strengths if put[s] >= height) for height in range(999)}
-    heights = [height for seat, chips in enumerate(put) for height in range(1, chips + 1)]
+    matched = sorted(put)[-2]
+    heights = [height for chips in put for height in range(1, min(chips, matched) + 1)]
     top = max(put[seat] for seat in strengths)
     for height in heights:
         seats = claims[min(height, top)]
         pots[seats] = pots.get(seats, 0) + 1
     pots[claims[lowest]] = pots.get(claims[lowest], 0) + carried
-    won = [0] * len(put)
+    won = [max(0, chips - matched) for chips in put]
     for seats, amount in pots.items():
         best = [seat for seat in seats if strengths[seat] == max(strengths[s] for s in seats)]
         for at in range(amount):
