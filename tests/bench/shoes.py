@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from uuid import uuid4
@@ -135,6 +135,8 @@ class Caller:
     number: int
     metadata: Any
     shoes: int = 0
+    dealt: int = 416
+    at_hand: dict[str, Any] = field(default_factory=dict)
 
     async def shoe(self) -> dict[str, Any]:
         """A shoe of eight decks, opened, cut by the dealer and sealed."""
@@ -159,22 +161,22 @@ class Caller:
         return common
 
     async def deal(self, until: float, cards: int) -> int:
-        """Deals open cards, so many a call, shoe after shoe; how many calls were made."""
+        """Deals open cards, so many a call, shoe after shoe, from the one at hand on; how many
+        calls were made."""
         calls = 0
         while time.perf_counter() < until:
-            common = await self.shoe()
-            for first in range(0, 416 - cards + 1, cards):
-                draws = [
-                    pb.DealRequest.Draw(position=at, use=pb.USE_OPEN)
-                    for at in range(first, first + cards)
-                ]
-                request = pb.DealRequest(
-                    request_id=str(uuid4()), hand_id="hand", draws=draws, **common
-                )
-                await self.stub.Deal(request, metadata=self.metadata)
-                calls += 1
-                if time.perf_counter() >= until:
-                    break
+            if self.dealt + cards > 416:
+                self.at_hand, self.dealt = await self.shoe(), 0
+            draws = [
+                pb.DealRequest.Draw(position=at, use=pb.USE_OPEN)
+                for at in range(self.dealt, self.dealt + cards)
+            ]
+            request = pb.DealRequest(
+                request_id=str(uuid4()), hand_id="hand", draws=draws, **self.at_hand
+            )
+            await self.stub.Deal(request, metadata=self.metadata)
+            self.dealt += cards
+            calls += 1
         return calls
 
     async def make(self, until: float) -> int:
