@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit, urlunsplit
 
 import asyncpg
+from asyncpg.transaction import Transaction
 
 # In quotes: the class takes parameters in its stubs only.
 RawConnection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -31,6 +32,9 @@ CONNECT_TIMEOUT_S = 3.0
 """How long one server is tried before the next."""
 _PROBE_EVERY_S = 1
 _PROBES = 3
+_STEPS = 3
+"""Of the loop, after which the pool has the connection back and waits for what becomes of it."""
+_AS_USUAL: Mapping[str, Any] = {"isolation": None, "readonly": False, "deferrable": False}
 
 
 class _Connection(asyncpg.Connection):
@@ -41,8 +45,30 @@ class _Connection(asyncpg.Connection):
     waits the server takes no notice of a client that hangs up.
     """
 
-    def _cancel_current_command(self, waiter: object, cancel_waiter: object = None) -> None:
-        asyncio.get_running_loop().call_soon(self.terminate)
+    given_up = False
+
+    def _cancel_current_command(self, waiter: Any, cancel_waiter: Any = None) -> None:
+        self.given_up = True
+        super()._cancel_current_command(waiter, cancel_waiter)  # type: ignore[misc]
+
+    async def _cancel(self, waiter: Any, cancel_waiter: Any = None) -> None:
+        for _ in range(_STEPS):
+            await asyncio.sleep(0)
+        self._cancellations.discard(asyncio.current_task())  # type: ignore[attr-defined]
+        self.terminate()
+
+    def transaction(self, **options: Any) -> Transaction:
+        return _Transaction(self, **{**_AS_USUAL, **options})
+
+
+class _Transaction(Transaction):
+    """One that is not rolled back where its connection is given up: that would fail, and what it
+    was given up for, a cancellation or a time-out, would not be heard."""
+
+    async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> None:
+        connection: Any = self._connection  # type: ignore[attr-defined]
+        if kind is None or not connection.given_up:
+            await super().__aexit__(kind, error, traceback)
 
 
 def session_settings(application: str) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 
+import asyncpg
 import pytest
 
 from shared.log import (
@@ -13,10 +14,17 @@ from shared.log import (
     connect,
     is_infrastructure,
     lock_heads,
+    open_pool,
     session_settings,
 )
 from tests.logs import append
+from tests.polling import eventually
 from tests.servers import Database
+
+_SLEEP = "SELECT pg_sleep(3600)"
+_ASLEEP = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
+_ONE_SLEEPS = f"SELECT count(*) = 1 {_ASLEEP}"
+_WAKE = f"SELECT pg_terminate_backend(pid, 10000) {_ASLEEP}"
 
 
 @pytest.fixture
@@ -42,6 +50,34 @@ async def test_a_server_that_is_silent_is_passed_over(
     with pytest.raises(Exception) as away:
         await connect(dsn.replace(f",{real}", ""))
     assert is_infrastructure(away.value)
+
+
+async def test_what_a_transaction_is_given_up_for_is_heard(database: Database) -> None:
+    """Not that it could not be rolled back, or given back: its connection is gone."""
+    pool = await open_pool(database.dsn("croupier_table"), 1)
+    root = await asyncpg.connect(database.dsn())
+
+    async def wait(timeout_s: float | None = None) -> None:
+        async with pool.acquire() as connection, connection.transaction():
+            await connection.execute(_SLEEP, timeout=timeout_s)
+
+    async def waits() -> bool:
+        return bool(await root.fetchval(_ONE_SLEEPS))
+
+    for waiting in (wait(0.1), asyncio.wait_for(wait(), 0.1), pool.execute(_SLEEP, timeout=0.1)):
+        with pytest.raises(TimeoutError):
+            await waiting
+        await root.execute(_WAKE)
+    for waiting in (wait(), pool.execute(_SLEEP)):
+        task = asyncio.ensure_future(waiting)
+        await eventually(waits)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await root.execute(_WAKE)
+    assert await pool.fetchval("SELECT 1") == 1
+    await root.close()
+    await pool.close()
 
 
 async def test_who_is_held_up_in_a_transaction_does_not_hold_up_the_others(
