@@ -25,6 +25,7 @@ from shared.games.play import (
     Option,
     Setup,
     Show,
+    known,
 )
 from shared.games.registry import GAMES
 from tests.bench.figures import Effort, Figure
@@ -56,21 +57,24 @@ def per_second(work: Callable[[], object], seconds: float) -> float:
 
 def play(rules: Game, settings: Any, setup: Setup, deck: list[Card], random: Random) -> int:
     """One hand of offered moves; the number of cards it used, drawn from `deck` as it goes."""
+    next_step, draw, down = rules.next_step, random.random, Face.DOWN
     hand = rules.start(settings, setup)
-    used = 0
+    used, size = 0, len(deck)
     while True:
-        step = rules.next_step(hand)
+        step = next_step(hand)
         if isinstance(step, Decisions):
             due = step.due[0]
-            option = due.options[int(random.random() * len(due.options))]
-            hand = rules.decide(hand, _decision(rules, hand, due.box, option, random))
+            option = due.options[int(draw() * len(due.options))]
+            named = _named(rules, hand, due.box, option, random) if option.counts else ()
+            hand = rules.decide(hand, Decision(due.box, option.do, option.minimum, named))
         elif isinstance(step, Deal):
             cells = []
-            for at, slot in enumerate(step.slots, used):
-                other = at + int(random.random() * (len(deck) - at))
-                deck[at], deck[other] = deck[other], deck[at]
-                cells.append(Cell(at, None if slot.face is Face.DOWN else deck[at]))
-            used += len(cells)
+            for slot in step.slots:
+                other = used + int(draw() * (size - used))
+                card = deck[other]
+                deck[used], deck[other] = card, deck[used]
+                cells.append(Cell(used, None if slot.face is down else card))
+                used += 1
             hand = rules.dealt(hand, tuple(cells))
         elif isinstance(step, Show):
             seen = [Cell(turn.position, deck[turn.position]) for turn in step.turns]
@@ -79,14 +83,10 @@ def play(rules: Game, settings: Any, setup: Setup, deck: list[Card], random: Ran
             return used
 
 
-def _decision(rules: Game, hand: Any, box: int, option: Option, random: Random) -> Decision:
-    if option.counts:
-        count = option.counts[int(random.random() * len(option.counts))]
-        held = rules.cells(hand)[f"box{box}"][:count]
-        return Decision(
-            box, option.do, cards=tuple(cell.card for cell in held if cell.card is not None)
-        )
-    return Decision(box, option.do, option.minimum)
+def _named(rules: Game, hand: Any, box: int, option: Option, random: Random) -> tuple[Card, ...]:
+    """As many cards of the box as one of the exchange's counts."""
+    count = option.counts[int(random.random() * len(option.counts))]
+    return known(rules.cells(hand)[f"box{box}"][:count])
 
 
 def setup_of(rules: Game, boxes: int) -> Setup:
