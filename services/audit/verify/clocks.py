@@ -30,14 +30,14 @@ def check_clock(state: TableState, read: Read, recorded_us: int) -> Iterator[Fin
     """
     if getattr(read.body, "at", state.now) < state.now:
         yield read.finding(Check.CLOCKS, "the table's time runs backwards here")
-    running = clocks(state)
     if isinstance(read.body, table.ClockExpired):
-        deadline = running.get(read.body.clock, 0)
+        deadline = clocks(state).get(read.body.clock, 0)
         if not deadline or read.body.deadline != deadline or read.body.at < deadline:
             yield read.finding(Check.CLOCKS, "no clock had run out")
         elif recorded_us + SKEW_US < deadline:
             yield read.finding(Check.CLOCKS, "the clock was said to be over before it was")
         return
-    deadline = running.get(_BOUND_BY_A_CLOCK.get(type(read.body), ""), 0)
+    clock = _BOUND_BY_A_CLOCK.get(type(read.body))
+    deadline = clocks(state).get(clock, 0) if clock is not None else 0
     if deadline and read.body.at > deadline:
         yield read.finding(Check.CLOCKS, "accepted after its deadline")

@@ -47,10 +47,11 @@ def _envelopes(state: TableState, group: Sequence[Read]) -> Iterator[Finding]:
     """Which hand each event says it belongs to, and that the derived ones name their input."""
     hands = hand_ids(state, [read.body for read in group])
     cause = group[0].event.id if len(group) > 1 else None
-    for place, (read, hand_id) in enumerate(zip(group, hands, strict=True)):
-        if (read.event.hand_id or "") != hand_id:
+    for read, hand_id in zip(group, hands, strict=True):
+        event = read.event
+        if (event.hand_id or "") != hand_id:
             yield read.finding(Check.RULES, f"the event belongs to hand {hand_id or 'none'}")
-        if place and read.event.causation_id != cause:
+        if read is not group[0] and event.causation_id != cause:
             yield read.finding(Check.RULES, "the event does not name the input it follows from")
 
 
