@@ -44,6 +44,11 @@ class Table:
     async def refused(self, name: str, given: pb.Command) -> str:
         return (await self._gamblers[name].do(self.table_id, given)).refusal.reason
 
+    @property
+    def heard(self) -> int:
+        """How many updates all of them have had."""
+        return sum(len(at.updates) for at in self.at.values())
+
     def sight(self, name: str) -> Sight:
         return self.at[name].sight
 
