@@ -61,13 +61,14 @@ class ChaosHouse(House):
             self._of(name).kill()
 
     async def start_again(self, name: str) -> None:
-        """The same on the same port, after it was killed."""
-        if self.pid(name) is not None:
-            return
+        """The same on the same port, after it was killed. One on its way up is waited for."""
         if name in SERVERS:
-            await (self.postgres if name == "postgres" else self.nats).start_again()
-        else:
-            await self.services[name].start()
+            if self.pid(name) is None:
+                await (self.postgres if name == "postgres" else self.nats).start_again()
+            return
+        service = self.services[name]
+        assert isinstance(service, Process)
+        await (service.start() if self.pid(name) is None else service.up())
 
     def signal(self, name: str, number: signal.Signals) -> None:
         """SIGSTOP or SIGCONT."""

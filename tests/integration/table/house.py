@@ -109,9 +109,13 @@ class Process:
         argv = (sys.executable, "-m", *self.module, self.service)
         with self.within():
             self.process = Program(self.service, argv, self.log, env).start()
-        await eventually(self._up, within_s=60)
+        await self.up()
 
-    async def _up(self) -> bool:
+    async def up(self) -> None:
+        """Waits until it serves."""
+        await eventually(self._serves, within_s=60)
+
+    async def _serves(self) -> bool:
         if self.process is None or self.process.poll() is not None:
             raise ProcessEndedError(self.service)
         return await serves(self.address)
