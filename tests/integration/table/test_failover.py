@@ -118,6 +118,7 @@ class Case:
     grace_ms: int
     seen: list[pb.Update] = field(default_factory=list)
     under_way: list[asyncio.Future[pb.PlayResponse]] = field(default_factory=list)
+    at_stage: bool = False
     same_point: bool = False
 
     @property
@@ -134,8 +135,13 @@ class Case:
         )
 
     async def to_its_stage(self) -> None:
-        """It is where one of them is asked what the stage is about."""
-        await self.play_until(lambda: any(map(self.stage.reached, self.sights)))
+        """One of them is asked what the stage is about. It may pass, with what they had just said:
+        once one has seen it, nobody says any more."""
+        await self.play_until(self._has_been_at_its_stage)
+
+    def _has_been_at_its_stage(self) -> bool:
+        self.at_stage = self.at_stage or any(map(self.stage.reached, self.sights))
+        return self.at_stage
 
     async def into_its_hold(self, holding: Holding) -> None:
         """Does what has the held call follow."""
