@@ -188,20 +188,17 @@ async def test_battle_is_fought_or_surrendered_and_who_leaves_goes_after_the_han
         await table.do("ann", *(bet(10, box, "stake") for box in range(1, 5)), done())
         await table.do("bob", bet(10, 5, "stake"), bet(10, 6, "stake", done=True))
         played += 1
-        await table.until(
-            "ann",
-            lambda sight: sight.options("cut_shoe") or sight.options("decide") or over(sight),
-        )
+
+        def under_way(sight: Sight, hands: int = played) -> bool:
+            return sight.options("decide") != [] or table.settled("ann") >= hands
+
+        await table.until("ann", lambda sight: sight.options("cut_shoe") or under_way(sight))
         if table.sight("ann").options("cut_shoe"):
             await table.do("ann", cut())
-        await table.until("ann", lambda sight: sight.options("decide") or over(sight))
+        await table.until("ann", under_way)
         if len(table.sight("ann").options("decide")) > 2:
             break
-        for name in ("ann", "bob"):
-            for box in table.sight(name).table.deciding_boxes:
-                if table.words(name, box):
-                    await table.do(name, commands.decide(box, "surrender"))
-        await table.happens("ann", "HandSettled", played)
+        await surrender_all(table, played)
     await table.do("ann", commands.leave())
     assert table.sight("ann").seat is not None
     first, *others = sorted(
@@ -210,23 +207,22 @@ async def test_battle_is_fought_or_surrendered_and_who_leaves_goes_after_the_han
     await table.do("ann", commands.decide(first, "fight"))
     for box in others:
         await table.do("ann", commands.decide(box, "surrender"))
-    # Either may be behind the other in what he has heard.
-    while len(table.events("bob", "HandSettled")) < played:
-        heard = table.heard
-        for name in ("ann", "bob"):
-            for box in list(table.sight(name).table.deciding_boxes):
-                if table.words(name, box):
-                    await table.do(name, commands.decide(box, "surrender"))
-        await table.until("bob", lambda _, before=heard: table.heard > before)
+    await surrender_all(table, played)
     await table.until("ann", lambda sight: sight.seat is None)
     settled = table.events("bob", "HandSettled")[-1].hand_settled
     fought = {line.box: line.stake for line in settled.lines if line.player == "ann"}
     assert fought[first] >= 20
 
 
-def over(sight: Sight) -> bool:
-    """Whether no hand is played."""
-    return sight.table.table.phase == pb.PHASE_BETTING
+async def surrender_all(table: Table, hands: int) -> None:
+    """Until so many hands have ended for both; either may be behind the other in what he heard."""
+    while min(table.settled("ann"), table.settled("bob")) < hands:
+        heard = table.heard
+        for name in ("ann", "bob"):
+            for box in list(table.sight(name).table.deciding_boxes):
+                if table.words(name, box):
+                    await table.do(name, commands.decide(box, "surrender"))
+        await table.until("bob", lambda _, before=heard: table.heard > before)
 
 
 async def test_draw_poker_is_joined_by_consent_and_its_pot_carried_to_a_lone_entrant(

@@ -59,6 +59,10 @@ class Table:
     def events(self, name: str, kind: str) -> list[pb.TableEvent]:
         return [event for event in self.at[name].events if event.type == kind]
 
+    def settled(self, name: str) -> int:
+        """Of how many hands he has heard the end."""
+        return len(self.events(name, "HandSettled"))
+
     async def until(self, name: str, check: Any) -> None:
         """Until it is so in his view."""
         await self._gamblers[name].until(lambda: check(self.sight(name)))
