@@ -7,7 +7,9 @@ from pathlib import Path
 from types import ModuleType
 
 from google.protobuf.descriptor import MethodDescriptor, ServiceDescriptor
+from pydantic import SecretStr
 
+from shared.ops.settings import ShuffleSettings
 from shared.rpc import tokens
 from shared.rpc.access import Role
 
@@ -52,3 +54,17 @@ def token(role: Role, subject: str = "ann", ttl_s: int = 3_600) -> str:
 def bearer(role: Role, subject: str = "ann", ttl_s: int = 3_600) -> tuple[tuple[str, str], ...]:
     """Metadata of a call made with such a token."""
     return (("authorization", f"Bearer {token(role, subject, ttl_s)}"),)
+
+
+def settings_without_servers() -> ShuffleSettings:
+    """Of a service on any port whose database, bus and keys the test brings itself."""
+    return ShuffleSettings(
+        node="s1",
+        listen="127.0.0.1:0",
+        metrics_listen="127.0.0.1:0",
+        token_public_key=PUBLIC_KEY,
+        database_dsn=SecretStr("postgresql://unused"),
+        nats_url=SecretStr("nats://unused"),
+        deployment_key=SecretStr("A" * 43 + "="),
+        seed_key=SecretStr("A" * 43 + "="),
+    )

@@ -23,6 +23,7 @@ from clients.cli.picture import card_text
 from clients.cli.rules import INCIDENTS, OUTCOMES
 from clients.cli.shell import Shell, shell_of
 from clients.cli.story import tell
+from clients.cli.tables import close_as
 from shared.events import to_json
 
 TableId = Annotated[str, typer.Argument(help="The table's id.")]
@@ -210,14 +211,7 @@ def remove(
 
 def close(context: typer.Context, table: TableId, note: Note = "") -> None:
     """Close a table: after the running hand all chips go back."""
-    shell = shell_of(context)
-
-    async def close_it() -> None:
-        async with shell.connect("table", shell.staff("pit")) as connection:
-            await TableClient(connection).close_table(table, note)
-
-    shell.run(close_it())
-    shell.out.print(f"[bold]{table}[/] closes after the running hand.")
+    close_as("pit", context, table, note)
 
 
 def _penalise(

@@ -147,10 +147,15 @@ def close_table(
     note: Annotated[str, typer.Option(help="Why; it is kept in the log.")] = "",
 ) -> None:
     """Close a table (operators): after the running hand all chips go back."""
+    close_as("operator", context, table, note)
+
+
+def close_as(role: str, context: typer.Context, table: str, note: str) -> None:
+    """The same for anybody of the staff who may."""
     shell = shell_of(context)
 
     async def close() -> None:
-        async with shell.connect("table", shell.staff("operator")) as connection:
+        async with shell.connect("table", shell.staff(role)) as connection:
             await TableClient(connection).close_table(table, note)
 
     shell.run(close())

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 from shared.errors import CroupierError
+from shared.log.hashing import microseconds
 from shared.rpc import pages
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -14,8 +15,7 @@ END = datetime(9999, 1, 1, tzinfo=UTC)
 
 def token(at: datetime, name: str) -> str:
     """The token of a page that ended with `name` at a time."""
-    microseconds = (at - EPOCH) // timedelta(microseconds=1)
-    return pages.token(f"{microseconds}:{name}")
+    return pages.token(f"{microseconds(at)}:{name}")
 
 
 def read_token(page_token: str) -> tuple[datetime, str]:
@@ -26,8 +26,8 @@ def read_token(page_token: str) -> tuple[datetime, str]:
     last = pages.last_of(page_token)
     if not last:
         return END, ""
-    microseconds, _, name = last.partition(":")
+    since, _, name = last.partition(":")
     try:
-        return EPOCH + timedelta(microseconds=int(microseconds)), name
+        return EPOCH + timedelta(microseconds=int(since)), name
     except (ValueError, OverflowError):
         raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token") from None

@@ -13,14 +13,18 @@ from services.relay.reading import batches_after, read_position, save_position
 from shared.bus import metrics
 from shared.bus.publisher import NotStoredError, Publisher
 from shared.bus.stream import ensure_stream
-from shared.log import Connection, connect, is_infrastructure, session_settings
+from shared.log import (
+    Connection,
+    Pauses,
+    connect,
+    is_infrastructure,
+    session_settings,
+    take_turn,
+)
 
-STANDBY_LOOK_S = 0.5
 SAVE_EVERY_S = 1.0
 GATHER_S = 0.003
 CALL_TIMEOUT_S = 10.0
-_FIRST_PAUSE_S = 0.05
-_LONGEST_PAUSE_S = 2.0
 
 _log = structlog.get_logger()
 
@@ -54,7 +58,7 @@ class PartitionRelay:
 
     async def run(self) -> None:
         """Publishes until it is cancelled."""
-        pause_s = _FIRST_PAUSE_S
+        pauses = Pauses()
         while True:
             started = asyncio.get_running_loop().time()
             try:
@@ -65,10 +69,7 @@ class PartitionRelay:
                     self._log.warning("relay_interrupted", error=repr(error))
                 else:
                     self._log.error("relay_failed", exc_info=error)
-            if asyncio.get_running_loop().time() - started > _LONGEST_PAUSE_S:
-                pause_s = _FIRST_PAUSE_S
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            await pauses.after(started)
 
     async def _with_connection(self) -> None:
         connection = await connect(
@@ -78,11 +79,7 @@ class PartitionRelay:
         )
         publisher = Publisher(self._client)
         try:
-            # Waiting for the lock inside Postgres would hold a snapshot all the time.
-            while not await connection.fetchval(
-                "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", f"relay {self._partition}"
-            ):
-                await asyncio.sleep(STANDBY_LOOK_S)
+            await take_turn(connection, f"relay {self._partition}")
             self._position = await read_position(connection, self._partition)
             self._log.info("relay_active", position=self._position)
             await ensure_stream(self._client)

@@ -63,31 +63,24 @@ class Wallet(WalletServiceServicer):
         self, request: pb.DepositRequest, context: _Context
     ) -> pb.DepositResponse:
         order = Deposit(_money(request.amount), request.note)
-        answer = await self._cashier.execute(_command(request, order))
-        assert not isinstance(answer, AccountAnswer)
-        return pb.DepositResponse(
-            transfer_id=str(answer.transfer_id),
-            balance_after=money_message(answer.balance_after),
-        )
+        return await self._transferred(request, order, pb.DepositResponse)
 
     async def Withdraw(  # noqa: N802
         self, request: pb.WithdrawRequest, context: _Context
     ) -> pb.WithdrawResponse:
         order = Withdraw(_money(request.amount), request.note)
-        answer = await self._cashier.execute(_command(request, order))
-        assert not isinstance(answer, AccountAnswer)
-        return pb.WithdrawResponse(
-            transfer_id=str(answer.transfer_id),
-            balance_after=money_message(answer.balance_after),
-        )
+        return await self._transferred(request, order, pb.WithdrawResponse)
 
     async def Correct(  # noqa: N802
         self, request: pb.CorrectRequest, context: _Context
     ) -> pb.CorrectResponse:
         order = Correct(request.table_id, request.hand_id, _money(request.amount), request.note)
+        return await self._transferred(request, order, pb.CorrectResponse)
+
+    async def _transferred(self, request: Any, order: Order, response: Callable[..., _T]) -> _T:
         answer = await self._cashier.execute(_command(request, order))
         assert not isinstance(answer, AccountAnswer)
-        return pb.CorrectResponse(
+        return response(
             transfer_id=str(answer.transfer_id),
             balance_after=money_message(answer.balance_after),
         )

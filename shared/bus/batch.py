@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from uuid import UUID
 
 from croupier.event.v1 import event_pb2
 
 from shared.log import RecordedEvent
+from shared.log.hashing import microseconds
 
 STREAM = "CROUPIER"
 SUBJECTS = "croupier.>"
@@ -18,7 +19,6 @@ FIRST_HEADER = "Croupier-First"
 LAST_HEADER = "Croupier-Last"
 TYPES_HEADER = "Croupier-Types"
 _ID_HEADER = "Nats-Msg-Id"
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ def write(event: RecordedEvent, into: event_pb2.RecordedEvent) -> None:
     if event.correlation_id is not None:
         into.correlation_id = str(event.correlation_id)
     into.actor = event.actor
-    since = event.recorded_at - _EPOCH
-    into.recorded_at.seconds = since.days * 86_400 + since.seconds
-    into.recorded_at.nanos = since.microseconds * 1_000
+    seconds, rest = divmod(microseconds(event.recorded_at), 1_000_000)
+    into.recorded_at.seconds = seconds
+    into.recorded_at.nanos = rest * 1_000
 
 
 def from_message(message: event_pb2.RecordedEvent) -> RecordedEvent:

@@ -30,12 +30,14 @@ from shared.log import (
     Connection,
     LogDivergedError,
     OnCommitted,
+    Pauses,
     RecordedEvent,
     connect,
     is_infrastructure,
     read_partition_on,
     read_stream_on,
     session_settings,
+    take_turn,
 )
 from shared.ops.tasks import end
 
@@ -45,14 +47,11 @@ MAX_PARKED_AT_ONCE = 1_000
 MAX_DIGITS = 20
 """Of a position in a header, which anybody may have written."""
 LOOK_EVERY_S = 1.0
-STANDBY_LOOK_S = 0.5
 HELD_UP_S = 10
 """It looks at the head every second: one that does not even do that is paused, and the server ends
 its session, so that another replica takes the partition."""
 CALL_TIMEOUT_S = 10.0
 _CLOCK_SLACK = timedelta(seconds=60)
-_FIRST_PAUSE_S = 0.05
-_LONGEST_PAUSE_S = 2.0
 
 _log = structlog.get_logger()
 
@@ -124,7 +123,7 @@ class Consumer:
 
         Raises `LogDivergedError`, and nothing else: everything that may pass is tried again.
         """
-        pause_s = _FIRST_PAUSE_S
+        pauses = Pauses()
         while True:
             started = asyncio.get_running_loop().time()
             try:
@@ -143,10 +142,7 @@ class Consumer:
                     self._log.error("consumer_failed", exc_info=error)
             finally:
                 metrics.CONSUMER_ACTIVE.labels(*self._labels).set(0)
-            if asyncio.get_running_loop().time() - started > _LONGEST_PAUSE_S:
-                pause_s = _FIRST_PAUSE_S
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+            await pauses.after(started)
 
     async def _with_connection(self) -> None:
         connection = await connect(
@@ -179,13 +175,7 @@ class Consumer:
             connection.terminate()
 
     async def _become_active(self, connection: Connection) -> None:
-        """Waits for the lock of this consumer and partition. It is tried again and again: waiting
-        for it inside Postgres would hold a snapshot, and with it every dead row, all the time."""
-        key = f"consumer {self._consuming.name} {self._partition}"
-        while not await connection.fetchval(
-            "SELECT pg_try_advisory_lock(hashtextextended($1, 0))", key
-        ):
-            await asyncio.sleep(STANDBY_LOOK_S)
+        await take_turn(connection, f"consumer {self._consuming.name} {self._partition}")
         metrics.CONSUMER_ACTIVE.labels(*self._labels).set(1)
         self._log.info("consumer_active")
 

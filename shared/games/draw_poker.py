@@ -310,7 +310,7 @@ def standing(hand: Hand) -> tuple[int, int, tuple[InPot, ...]]:
     """How the betting stands, in minor units: the highest bet of the round, what a bet or a raise
     above it has to add at least (DRW-05), and what each player has put in, in dealing order."""
     now = hand.round
-    betting_on = hand.phase in (BETTING_1, BETTING_2)
+    betting_on = hand.phase in _BETTING
     seats = zip(hand.seats.boxes, hand.seats.players, now.bets, _put(hand), now.live, strict=True)
     stakes = tuple(
         [

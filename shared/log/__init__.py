@@ -18,6 +18,7 @@ from shared.log.statements import (
     read_stream_on,
     stream_versions,
 )
+from shared.log.turns import Pauses, take_turn
 from shared.log.types import (
     Append,
     Appended,
@@ -54,6 +55,7 @@ __all__ = [
     "NewEvent",
     "OnCommitted",
     "Outcome",
+    "Pauses",
     "PostgresLog",
     "RecordedEvent",
     "append_on",
@@ -74,5 +76,6 @@ __all__ = [
     "read_stream_on",
     "session_settings",
     "stream_versions",
+    "take_turn",
     "verify_chain",
 ]

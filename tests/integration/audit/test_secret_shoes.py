@@ -10,18 +10,16 @@ from croupier.shuffle.v1.shuffle_pb2_grpc import (
     ShuffleServiceStub,
     add_ShuffleServiceServicer_to_server,
 )
-from pydantic import SecretStr
 
 from services.audit.disclosure import Disclosure
 from services.shuffle.server import Shuffle
 from shared.errors import CroupierError
-from shared.ops.settings import ShuffleSettings
 from shared.rpc.access import Role
 from shared.rpc.channel import connect
 from shared.rpc.server import Server
 from shared.table import events as e
 from tests.integration.audit.conftest import Client, RealHouse, refused
-from tests.services import PUBLIC_KEY, token
+from tests.services import settings_without_servers, token
 
 
 async def played(real: RealHouse) -> str:
@@ -106,18 +104,7 @@ async def test_shuffle_discloses_to_the_audit_service(real: RealHouse) -> None:
         "SELECT stream FROM log.events WHERE type = 'ShoeRetired' LIMIT 1"
     )
     shoe_id = retired.removeprefix("shuffle/")
-    server = Server(
-        ShuffleSettings(
-            node="s1",
-            listen="127.0.0.1:0",
-            metrics_listen="127.0.0.1:0",
-            token_public_key=PUBLIC_KEY,
-            database_dsn=SecretStr("postgresql://unused"),
-            nats_url=SecretStr("nats://unused"),
-            deployment_key=SecretStr("A" * 43 + "="),
-            seed_key=SecretStr("A" * 43 + "="),
-        )
-    )
+    server = Server(settings_without_servers())
     add_ShuffleServiceServicer_to_server(Shuffle(real.house.shoes), server.grpc)
     port = await server.start()
     async with connect(f"127.0.0.1:{port}") as channel:

@@ -13,14 +13,13 @@ import pytest
 from nats.aio.client import Client
 from nats.js.errors import NotFoundError
 
-from services.relay import partition as partition_module
 from services.relay.relay import Relay
 from shared.bus import consumer as consumer_module
 from shared.bus.batch import STREAM
 from shared.bus.consumer import Consumer
 from shared.bus.ping import Pinger
 from shared.bus.stream import connect
-from shared.log import EventLog, Outcome, PostgresLog, open_pool
+from shared.log import EventLog, Outcome, PostgresLog, open_pool, turns
 from shared.ops.tasks import end
 from tests.integration.bus import probe
 from tests.integration.bus.probe import Probe
@@ -141,8 +140,7 @@ async def house_in(database: Database, nats_url: str) -> AsyncIterator[House]:
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Looks that come once a second come ten times as often: tests wait for many."""
     monkeypatch.setattr(consumer_module, "LOOK_EVERY_S", 0.1)
-    monkeypatch.setattr(consumer_module, "STANDBY_LOOK_S", 0.05)
-    monkeypatch.setattr(partition_module, "STANDBY_LOOK_S", 0.05)
+    monkeypatch.setattr(turns, "STANDBY_LOOK_S", 0.05)
 
 
 @pytest.fixture

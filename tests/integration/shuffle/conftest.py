@@ -26,7 +26,6 @@ from services.shuffle.storage import ShoeStore
 from shared.cards import parse_card
 from shared.errors import CroupierError
 from shared.log import PostgresLog, RecordedEvent, open_pool
-from shared.ops.settings import ShuffleSettings
 from shared.proofs.seeds import player_seed_commitment
 from shared.proofs.shown_card import ShownCard, shown_card_holds
 from shared.rpc.access import Role
@@ -34,7 +33,7 @@ from shared.rpc.errors import from_rpc_error
 from shared.rpc.server import Server
 from shared.sealing import Keyring
 from tests.servers import Database
-from tests.services import PUBLIC_KEY, bearer
+from tests.services import bearer, settings_without_servers
 
 FIELD_KEYS = Keyring("k1", {"k1": bytes(range(32))})
 SEED_KEYS = Keyring("s1", {"s1": bytes(range(32, 64))})
@@ -207,18 +206,7 @@ async def start(module_database: Database, shoe: str) -> AsyncIterator[Start]:
             stack.push_async_callback(pool.close)
             log = await stack.enter_async_context(PostgresLog(pool))
             shoes = Shoes(log, ShoeStore(pool, SEED_KEYS), FIELD_KEYS)
-            server = Server(
-                ShuffleSettings(
-                    node="s1",
-                    listen="127.0.0.1:0",
-                    metrics_listen="127.0.0.1:0",
-                    token_public_key=PUBLIC_KEY,
-                    database_dsn="postgresql://unused",  # type: ignore[arg-type]
-                    nats_url="nats://unused",  # type: ignore[arg-type]
-                    deployment_key="A" * 43 + "=",  # type: ignore[arg-type]
-                    seed_key="A" * 43 + "=",  # type: ignore[arg-type]
-                )
-            )
+            server = Server(settings_without_servers())
             add_ShuffleServiceServicer_to_server(Shuffle(shoes), server.grpc)
             port = await server.start()
             stack.push_async_callback(server.drain)

@@ -24,7 +24,6 @@ import structlog
 from croupier.shuffle.v1 import events_pb2
 from croupier.shuffle.v1.shuffle_pb2_grpc import add_ShuffleServiceServicer_to_server
 from prometheus_client import generate_latest
-from pydantic import SecretStr
 
 from services.shuffle import codec, shoes
 from services.shuffle.server import Shuffle
@@ -33,7 +32,6 @@ from services.shuffle.storage import SeedGoneError, ShoeStore
 from shared.errors import CroupierError
 from shared.log import LogUnavailableError, MemoryLog
 from shared.ops import logs
-from shared.ops.settings import ShuffleSettings
 from shared.proofs.sealed_shoe import SealedShoe
 from shared.rpc.access import Role
 from shared.rpc.server import Server
@@ -48,7 +46,7 @@ from tests.integration.shuffle.conftest import (
     Desk,
     Draw,
 )
-from tests.services import PUBLIC_KEY
+from tests.services import settings_without_servers
 from tests.unit.audit.given import MemoryStore
 
 FAULTS: tuple[Exception, ...] = (
@@ -115,18 +113,7 @@ async def service(breaker: Breaker) -> AsyncIterator[tuple[Desk, Told, MemorySto
     logs.set_up("debug", told.logged)
     loggers_anew()
     async with AsyncExitStack() as stack:
-        server = Server(
-            ShuffleSettings(
-                node="s1",
-                listen="127.0.0.1:0",
-                metrics_listen="127.0.0.1:0",
-                token_public_key=PUBLIC_KEY,
-                database_dsn=SecretStr("postgresql://unused"),
-                nats_url=SecretStr("nats://unused"),
-                deployment_key=SecretStr("A" * 43 + "="),
-                seed_key=SecretStr("A" * 43 + "="),
-            )
-        )
+        server = Server(settings_without_servers())
         made = Shoes(log, cast(ShoeStore, store), FIELD_KEYS)
         add_ShuffleServiceServicer_to_server(Shuffle(made), server.grpc)
         port = await server.start()
