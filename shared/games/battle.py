@@ -94,7 +94,7 @@ class Fighter:
     won_on: int = 0
     live: bool = True
 
-    def decided(self, word: str, shares: tuple[Share, ...], live: bool = True) -> Fighter:
+    def decided(self, word: str, shares: tuple[Share, ...], live: bool) -> Fighter:
         """The box after a decision."""
         return Fighter(
             self.number, self.owner, self.price, shares, self.cards, word, self.won_on, live
@@ -171,12 +171,12 @@ def next_step(hand: Hand) -> Step:
                 fighter.number,
                 fighter.owner,
                 fighter.price,
-                _has(chips, fighter.owner, fighter.price),
+                not chips or _has(chips, fighter.owner, fighter.price),
             )
             for fighter in hand.fighters
             if fighter.live and not fighter.word
         ]
-        return Decisions("fight", tuple(due), together=True)  # BTL-05
+        return Decisions("fight", tuple(due), True)  # BTL-05
     live = tuple([fighter.number for fighter in hand.fighters if fighter.live])
     return _round(live) if live else _settle(hand)
 
@@ -200,17 +200,21 @@ def _has(chips: Mapping[str, int], player: str, price: int) -> bool:
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """Lay the round's cards and compare each live box with the dealer, the highest number first."""
     dealer = (*hand.dealer, cells[-1])
+    count = len(dealer)
     dealers = _ranks(dealer)
     ace = dealers[0] == _ACE  # in this round: the coup does not outlive one (BTL-04)
-    last = ace or len(dealer) == _MOST_CARDS  # BTL-07
+    last = ace or count == _MOST_CARDS  # BTL-07
     chips, deciding = hand.chips, False
     fighters = list(hand.fighters)
-    positions = [at for at, fighter in enumerate(fighters) if fighter.live]
-    for at, cell in zip(reversed(positions), reversed(cells[:-1]), strict=True):  # BTL-02
+    next_cell = len(cells) - 1
+    for at in range(len(fighters) - 1, -1, -1):  # BTL-02
         fighter = fighters[at]
-        cards = (*fighter.cards, cell)
-        won_on = len(cards) if not ace and beats(_ranks(cards), dealers) else 0
-        live = not won_on and not last
+        if not fighter.live:
+            continue
+        next_cell -= 1
+        cards = (*fighter.cards, cells[next_cell])
+        won_on = count if not ace and beats(_ranks(cards), dealers) else 0
+        live = not (won_on or last)
         if won_on and chips:
             chips = _paid(chips, fighter.shares, won_on)
         deciding = deciding or live
@@ -231,8 +235,9 @@ def _paid(chips: Mapping[str, int], shares: tuple[Share, ...], cards: int) -> Ma
 
 def _rank(cell: Cell) -> int:
     """BTL-01: only ranks count. Every card of a coup lies face up."""
-    assert cell.card is not None
-    return cell.card >> 2
+    card = cell.card
+    assert card is not None
+    return card >> 2
 
 
 def _ranks(cells: tuple[Cell, ...]) -> list[int]:
@@ -277,15 +282,9 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     elif decision.do != _SURRENDER:
         raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "action")
     fighters = list(hand.fighters)
-    fighters[at] = fighter.decided(decision.do, shares)
-    chips = _take_shares(fighters, chips)
-    for fighter in fighters:
-        if fighter.live and not fighter.word:
-            return Hand(hand.setup, tuple(fighters), chips, hand.dealer, deciding=True)
-    for at, fighter in enumerate(fighters):
-        if fighter.live and fighter.word == _SURRENDER:
-            fighters[at] = fighter.decided(_SURRENDER, fighter.shares, live=False)
-    return Hand(hand.setup, tuple(fighters), chips, hand.dealer)
+    fighters[at] = fighter.decided(decision.do, shares, decision.do == _FIGHT)
+    chips, all_decided = _take_shares(fighters, chips)
+    return Hand(hand.setup, tuple(fighters), chips, hand.dealer, not all_decided)
 
 
 def _undecided(hand: Hand, box: int) -> tuple[int, Fighter]:
@@ -304,12 +303,15 @@ def _added(share: Share) -> Share:
     return Share(share.player, share.first, share.staked + share.first)
 
 
-def _take_shares(fighters: list[Fighter], chips: Mapping[str, int]) -> Mapping[str, int]:
+def _take_shares(
+    fighters: list[Fighter], chips: Mapping[str, int]
+) -> tuple[Mapping[str, int], bool]:
     """Take the further bettors' stakes of the boxes up to the first that has not decided; who has
-    no chips for his surrenders his share (BTL-05). Changes `fighters`, gives the chips left."""
+    no chips for his surrenders his share (BTL-05). Changes `fighters`; gives the chips left and
+    whether all have decided."""
     for at, fighter in enumerate(fighters):
-        if fighter.live and not fighter.word:
-            break
+        if not fighter.word and fighter.live:
+            return chips, False
         if len(fighter.shares) == 1 or fighter.word != _FIGHT:
             continue
         shares: list[Share] = []
@@ -321,8 +323,8 @@ def _take_shares(fighters: list[Fighter], chips: Mapping[str, int]) -> Mapping[s
                 shares.append(_added(share))
             else:
                 shares.append(Share(share.player, share.first, share.staked, fights=False))
-        fighters[at] = fighter.decided(_FOUGHT, tuple(shares))
-    return chips
+        fighters[at] = fighter.decided(_FOUGHT, tuple(shares), True)
+    return chips, True
 
 
 def default(hand: Hand, box: int) -> Decision:
@@ -377,17 +379,18 @@ def _settle(hand: Hand) -> Done:
 def _clauses(hand: Hand) -> tuple[str, ...]:
     """The clauses that decided the coup, for people."""
     clauses: list[str] = []
-    cards_of_wins = {fighter.won_on for fighter in hand.fighters if fighter.won_on}
-    if 1 in cards_of_wins:
+    won_on = [fighter.won_on for fighter in hand.fighters]
+    most = max(won_on, default=0)
+    if 1 in won_on:
         clauses.append("BTL-03")
     if _rank(hand.dealer[-1]) == _ACE:
         clauses.append("BTL-04")
     if _SURRENDER in [fighter.word for fighter in hand.fighters]:
         clauses.append("BTL-05")
-    if cards_of_wins - {1}:
+    if most > 1:
         clauses.append("BTL-06")
     if len(hand.dealer) == _MOST_CARDS:
         clauses.append("BTL-07")
-    if cards_of_wins:
+    if most:
         clauses.append("BTL-08")
     return tuple(clauses)

@@ -57,16 +57,17 @@ def per_second(work: Callable[[], object], seconds: float) -> float:
 
 def play(rules: Game, settings: Any, setup: Setup, deck: list[Card], random: Random) -> int:
     """One hand of offered moves; the number of cards it used, drawn from `deck` as it goes."""
-    next_step, draw, down = rules.next_step, random.random, Face.DOWN
+    next_step, decide, draw, down = rules.next_step, rules.decide, random.random, Face.DOWN
     hand = rules.start(settings, setup)
     used, size = 0, len(deck)
     while True:
         step = next_step(hand)
         if isinstance(step, Decisions):
             due = step.due[0]
-            option = due.options[int(draw() * len(due.options))]
+            options = due.options
+            option = options[int(draw() * len(options))]
             named = _named(rules, hand, due.box, option, random) if option.counts else ()
-            hand = rules.decide(hand, Decision(due.box, option.do, option.minimum, named))
+            hand = decide(hand, Decision(due.box, option.do, option.minimum, named))
         elif isinstance(step, Deal):
             cells = []
             for slot in step.slots:
