@@ -18,11 +18,12 @@ from shared.log import (
     Pauses,
     connect,
     is_infrastructure,
-    session_settings,
     take_turn,
+    turn_settings,
 )
 
 SAVE_EVERY_S = 1.0
+READ_EVERY_S = 0.5
 GATHER_S = 0.003
 CALL_TIMEOUT_S = 10.0
 
@@ -75,7 +76,7 @@ class PartitionRelay:
         connection = await connect(
             self._dsn,
             command_timeout=CALL_TIMEOUT_S,
-            server_settings=session_settings(f"relay {self._partition}"),
+            server_settings=turn_settings(f"relay {self._partition}"),
         )
         publisher = Publisher(self._client)
         try:
@@ -107,9 +108,10 @@ class PartitionRelay:
                 saved = self._position
                 save_at = loop.time() + SAVE_EVERY_S
             if not more:
-                await self._more(None if saved == self._position else save_at - loop.time())
+                due_s = save_at - loop.time()
+                await self._more(READ_EVERY_S if saved == self._position else due_s)
 
-    async def _more(self, timeout_s: float | None) -> None:
+    async def _more(self, timeout_s: float) -> None:
         """Waits until there is more in the log, or for `timeout_s`."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):

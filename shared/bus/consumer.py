@@ -36,8 +36,8 @@ from shared.log import (
     is_infrastructure,
     read_partition_on,
     read_stream_on,
-    session_settings,
     take_turn,
+    turn_settings,
 )
 from shared.ops.tasks import end
 
@@ -47,9 +47,6 @@ MAX_PARKED_AT_ONCE = 1_000
 MAX_DIGITS = 20
 """Of a position in a header, which anybody may have written."""
 LOOK_EVERY_S = 1.0
-HELD_UP_S = 10
-"""It looks at the head every second: one that does not even do that is paused, and the server ends
-its session, so that another replica takes the partition."""
 CALL_TIMEOUT_S = 10.0
 _CLOCK_SLACK = timedelta(seconds=60)
 
@@ -148,10 +145,7 @@ class Consumer:
         connection = await connect(
             self._dsn,
             command_timeout=CALL_TIMEOUT_S,
-            server_settings={
-                **session_settings(f"consumer {self._consuming.name}"),
-                "idle_session_timeout": f"{HELD_UP_S}s",
-            },
+            server_settings=turn_settings(f"consumer {self._consuming.name}"),
         )
         try:
             await self._become_active(connection)

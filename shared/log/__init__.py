@@ -18,7 +18,7 @@ from shared.log.statements import (
     read_stream_on,
     stream_versions,
 )
-from shared.log.turns import Pauses, take_turn
+from shared.log.turns import Pauses, take_turn, turn_settings
 from shared.log.types import (
     Append,
     Appended,
@@ -77,5 +77,6 @@ __all__ = [
     "session_settings",
     "stream_versions",
     "take_turn",
+    "turn_settings",
     "verify_chain",
 ]

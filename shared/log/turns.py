@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import asyncio
 
+from shared.log.connecting import session_settings
 from shared.log.statements import Connection
 
 STANDBY_LOOK_S = 0.5
+HELD_UP_S = 10
+"""Who has the turn asks something more often than this: the server ends the session of a process
+that is paused, and another replica takes over."""
 _FIRST_PAUSE_S = 0.05
 _LONGEST_PAUSE_S = 2.0
+
+
+def turn_settings(application: str) -> dict[str, str]:
+    """Settings of a session that takes turns."""
+    return {**session_settings(application), "idle_session_timeout": f"{HELD_UP_S}s"}
 
 
 async def take_turn(connection: Connection, name: str) -> None:

@@ -234,7 +234,7 @@ async def test_a_replica_that_is_held_up_gives_way(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As a paused process would be: its connection stays, and it says nothing on it."""
-    monkeypatch.setattr("shared.bus.consumer.HELD_UP_S", 1)
+    monkeypatch.setattr("shared.log.turns.HELD_UP_S", 1)
     house.relay()
     first, other = Probe(), Probe()
     bus = await connect(house.nats_url, "held up")

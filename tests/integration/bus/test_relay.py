@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 from uuid import uuid4
 
@@ -20,7 +21,7 @@ from shared.bus.batch import (
     decode,
 )
 from shared.bus.ping import SUBJECTS, partition_of_ping
-from shared.log import Append, NewEvent
+from shared.log import Append, NewEvent, turns
 from tests.integration.bus.conftest import House
 from tests.integration.bus.probe import Probe
 from tests.logs import whole_partition
@@ -124,6 +125,38 @@ async def test_of_two_relays_one_is_active_and_the_other_takes_over(house: House
     assert [batch.first_position for batch in await batches(house)] == list(range(1, 102))
 
 
+async def test_a_relay_that_is_paused_gives_way(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SIGSTOP: its connection stays, and with it the lock, until the server ends the session."""
+    monkeypatch.setattr("shared.log.turns.HELD_UP_S", 1)
+    process = await relay_process(house)
+    await house.write("a", 1)
+    await house.stores(1)
+    process.send_signal(signal.SIGSTOP)
+    house.relay()
+    await house.write_many(50)
+    await house.stores(51)
+    process.send_signal(signal.SIGCONT)
+    await house.write_many(50)
+    await house.stores(101)
+    process.kill()
+    await process.wait()
+    assert [batch.first_position for batch in await batches(house)] == list(range(1, 102))
+
+
+async def relay_process(house: House) -> asyncio.subprocess.Process:
+    """A relay in a process of its own, as patient as this process is."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "tests.integration.bus.relay_process",
+        house.database.dsn("croupier_relay"),
+        house.nats_url,
+        str(turns.HELD_UP_S),
+    )
+
+
 async def test_the_relay_is_killed_in_the_middle(house: House, handler: Probe) -> None:
     """kill -9 of a real process once JetStream has something, but not all."""
     for number in range(30):
@@ -135,13 +168,7 @@ async def test_the_relay_is_killed_in_the_middle(house: House, handler: Probe) -
     house.consumer(handler)
     kills = 0
     while True:
-        process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "tests.integration.bus.relay_process",
-            house.database.dsn("croupier_relay"),
-            house.nats_url,
-        )
+        process = await relay_process(house)
         before = await house.stored()
         await house.stores(min(before + 1_000, 3_000))
         process.kill()
