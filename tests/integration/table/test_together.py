@@ -34,9 +34,13 @@ def let_in(box: int, guest: str) -> pb.Command:
 
 async def dealt(table: Table, cutter: str) -> None:
     """The shoe is cut by the dealer, and somebody must decide."""
+    await cut_by(table, cutter)
+    await table.until(cutter, lambda sight: sight.table.table.phase == pb.PHASE_DECIDING)
+
+
+async def cut_by(table: Table, cutter: str) -> None:
     await table.until(cutter, lambda sight: sight.options("cut_shoe"))
     await table.do(cutter, cut())
-    await table.until(cutter, lambda sight: sight.table.table.phase == pb.PHASE_DECIDING)
 
 
 async def test_a_box_is_shared_by_three_and_a_cut_too_near_costs_no_time(
@@ -77,10 +81,10 @@ async def test_two_boxes_under_one_clock_then_one_after_the_other(
     await table.seat("ann", "bob")
     await table.do("ann", ante(100, 1, done=True))
     await table.do("bob", ante(100, 2, done=True))
-    await dealt(table, "ann")
+    await cut_by(table, "ann")
     first = (await table.happens("ann", "DecisionsDue")).decisions_due
     assert list(first.boxes) == [1, 2]
-    view = table.sight("bob").table
+    view = (await table.update("bob", "DecisionsDue")).table
     assert view.warn_at.ToNanoseconds() + 100_000_000 == view.deadline.ToNanoseconds()
     await table.happens("ann", "HandSettled")
     assert len(table.events("ann", "ClockExpired")) == 1
@@ -92,7 +96,7 @@ async def test_two_boxes_under_one_clock_then_one_after_the_other(
     await other.seat("cid", "dee")
     await other.do("cid", ante(100, 1, done=True))
     await other.do("dee", ante(100, 2, done=True))
-    await dealt(other, "cid")
+    await cut_by(other, "cid")
     await other.happens("cid", "HandSettled")
     due = [list(event.decisions_due.boxes) for event in other.events("cid", "DecisionsDue")]
     assert due == [[1], [2]]
@@ -229,14 +233,15 @@ async def test_draw_poker_is_joined_by_consent_and_its_pot_carried_to_a_lone_ent
     house: House, table: Table
 ) -> None:
     await house.open(
-        game="draw_poker", ante=100, seats=4, clocks={"consent_ms": 300, "entry_ms": 500}
+        game="draw_poker", ante=100, seats=4, clocks={"consent_ms": 1_500, "entry_ms": 1_500}
     )
     await table.seat("ann")
     await house.fund("bob", 10_000)
     await table.watch(house.person("bob"), 2)
     await table.do("bob", commands.join())
-    assert table.sight("bob").seat is None
     await table.until("bob", lambda sight: sight.seat)  # silence is consent
+    asked = (await table.happens("bob", "ConsentAsked")).consent_asked
+    assert asked.player == "bob"
     await table.do("bob", commands.buy_chips(eur(10_000)))
     await table.happens("bob", "ChipsArrived")
     await table.watch(house.person("cid"))

@@ -72,6 +72,16 @@ class Table:
         await self._gamblers[name].until(lambda: len(self.events(name, kind)) >= times)
         return self.events(name, kind)[times - 1]
 
+    async def update(self, name: str, kind: str) -> pb.Update:
+        """Until he hears of one of these; the update that brought it, with the table as it was
+        then."""
+        await self.happens(name, kind)
+        return next(
+            update
+            for update in self.at[name].updates
+            if any(event.type == kind for event in update.events)
+        )
+
     async def close(self) -> None:
         for name in list(self._gamblers):
             await self.leave(name)
