@@ -19,8 +19,10 @@ from croupier.table.v1 import table_pb2 as pb
 from deploy.embedded_nats import EmbeddedNats
 from shared.ops.settings import TableSettings
 from tests.bench.places import durable_postgres, nats
-from tests.integration.table.house import House, PlayCall, Process, bet, command
+from tests.integration.table.house import House
 from tests.integration.table.nodes import at, owned_by, table_of
+from tests.integration.table.people import PlayCall, bet, command
+from tests.integration.table.serving import Process
 from tests.servers import remove, temporary_folder
 
 KILLS = 50

@@ -29,7 +29,8 @@ from shared.table.decide import decide
 from shared.table.sealer import KeyringSealer
 from shared.table.state import TableState
 from tests.bench.places import durable_postgres, nats
-from tests.integration.table.house import House, Process
+from tests.integration.table.house import House
+from tests.integration.table.serving import Process
 from tests.polling import eventually
 from tests.servers import remove, temporary_folder
 

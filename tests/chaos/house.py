@@ -17,7 +17,8 @@ from pydantic import SecretStr
 from clients.api.connection import Connection
 from shared.ops.settings import RelaySettings, WalletSettings
 from shared.rpc.access import Role
-from tests.integration.table.house import House, Process
+from tests.integration.table.house import House
+from tests.integration.table.serving import Process
 from tests.network import Host
 from tests.servers import PostgresForTests, Running, nats_for_tests, postgres_for_tests
 from tests.services import token

@@ -20,7 +20,7 @@ from typing import BinaryIO, cast
 
 from tests.chaos.evening import GAMES, Evening, Outcome
 from tests.chaos.house import NODES, SERVICES, ChaosHouse, chaos_house
-from tests.integration.table.house import ProcessEndedError
+from tests.integration.table.serving import ProcessEndedError
 from tests.servers import remove, temporary_folder
 
 QUIET_S = (0.5, 4.0)

@@ -4,28 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import pytest
-
-from shared.errors import CroupierError
 from shared.table import events as e
 from shared.table.state import Deciding, Hand, next_clock
 from shared.table.view import player_view, public_view
 from tests.unit.table.story import SECOND, Story
+from tests.unit.table.story import refused as refused
 
 WARNING_S = 180
 DEFAULT_S = 300
 Bet = tuple[str, int, str, int]
 """Player, box, wager, stake."""
-
-
-def refused(story: Story, fact: e.Input) -> str:
-    """Why the table does not take the input; nothing has changed."""
-    before, logged = story.state, len(story.log)
-    with pytest.raises(CroupierError) as refusal:
-        story.do(fact)
-    assert story.state is before
-    assert len(story.log) == logged
-    return refusal.value.reason
 
 
 def deal(story: Story, *bets: Bet, blind: Iterable[int] = ()) -> Story:

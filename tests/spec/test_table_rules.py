@@ -5,8 +5,8 @@ from __future__ import annotations
 from shared.table import events as e
 from shared.table.state import free_chips
 from shared.table.view import player_view
-from tests.unit.table.story import Story
-from tests.unit.table.test_table import BANKER, refused
+from tests.unit.table.coups import BANKER
+from tests.unit.table.story import Story, refused
 
 
 def test_TAB_02_a_box_is_shared_by_its_owners_consent_only() -> None:

@@ -13,7 +13,8 @@ from services.audit.verify.findings import Finding
 from services.shuffle.storage import ShoeStore
 from shared.log import PostgresLog, on_connection, open_pool
 from shared.sealing import Keyring
-from tests.integration.table.house import KEY, SEED_KEY, House, bet, cut, done, play_hand
+from tests.integration.table.house import KEY, SEED_KEY, House
+from tests.integration.table.people import bet, cut, done, play_hand
 from tests.polling import eventually
 from tests.servers import Database
 

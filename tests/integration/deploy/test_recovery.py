@@ -20,7 +20,8 @@ from tests.integration.deploy.recovering import (
     retirements,
     stored_seeds,
 )
-from tests.integration.table.house import House, play_hand
+from tests.integration.table.house import House
+from tests.integration.table.people import play_hand
 from tests.polling import eventually
 from tests.servers import Database, PostgresForTests, Running
 

@@ -27,7 +27,8 @@ from tests.integration.deploy.recovering import (
     in_mid_hand,
     stored_seeds,
 )
-from tests.integration.table.house import House, PlayCall, bet, command, done, play_hand
+from tests.integration.table.house import House
+from tests.integration.table.people import PlayCall, bet, command, done, play_hand
 from tests.logs import append, assert_sound, payloads
 from tests.polling import eventually
 from tests.servers import (

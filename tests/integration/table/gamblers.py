@@ -15,7 +15,7 @@ from croupier.table.v1 import table_pb2 as pb
 from clients.api import commands
 from clients.api.seeds import SeedKeeper
 from clients.api.sight import Sight
-from tests.integration.table.house import Person, PlayCall
+from tests.integration.table.people import Person, PlayCall
 
 STAKE = 100
 CHIPS = 100_000

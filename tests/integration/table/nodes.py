@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from services.table.directory import preferred_node
 from shared.rpc.access import Role
-from tests.integration.table.house import House, Person
+from tests.integration.table.house import House
+from tests.integration.table.people import Person
 from tests.polling import eventually
 
 NODES = ("node-a", "node-b")

@@ -16,8 +16,9 @@ from shared.errors import CroupierError
 from shared.games.registry import GAMES
 from tests.integration.table.gamblers import OVERTAKEN, UNKNOWN, AtTable, Gambler
 from tests.integration.table.gate import Gate
-from tests.integration.table.house import House, PlayCall, assert_seamless
+from tests.integration.table.house import House
 from tests.integration.table.nodes import at, table_of
+from tests.integration.table.people import PlayCall, assert_seamless
 
 CLOCK_MS = 120_000
 GRACES_MS = (240_000, 1_000)

@@ -14,7 +14,8 @@ from croupier.table.v1 import table_pb2 as pb
 
 from services.table import sweep
 from shared.rpc.access import Role
-from tests.integration.table.house import House, bet, done, play_hand
+from tests.integration.table.house import House
+from tests.integration.table.people import bet, done, play_hand
 from tests.polling import eventually
 from tests.services import bearer
 

@@ -26,8 +26,9 @@ from shared.table import events as e
 from shared.table.codec import TableCodec
 from shared.table.sealer import KeyringSealer
 from tests.integration.table.gate import Gate
-from tests.integration.table.house import (
-    House,
+from tests.integration.table.house import House
+from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
+from tests.integration.table.people import (
     Person,
     PlayCall,
     assert_seamless,
@@ -38,7 +39,6 @@ from tests.integration.table.house import (
     play_hand,
     told,
 )
-from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
 from tests.polling import eventually
 
 

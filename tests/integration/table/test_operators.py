@@ -13,8 +13,9 @@ from croupier.table.v1 import nodes_pb2, nodes_pb2_grpc
 from shared.errors import CroupierError
 from shared.rpc.access import Role
 from tests.integration.table.gate import Gate
-from tests.integration.table.house import (
-    House,
+from tests.integration.table.house import House
+from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
+from tests.integration.table.people import (
     Person,
     PlayCall,
     assert_seamless,
@@ -24,7 +25,6 @@ from tests.integration.table.house import (
     play_hand,
     told,
 )
-from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
 from tests.polling import eventually
 
 

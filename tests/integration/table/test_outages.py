@@ -21,16 +21,9 @@ from shared.bus.stream import connect
 from shared.cards import parse_card
 from shared.log import PostgresLog
 from tests.integration.table.gate import Gate, LostError
-from tests.integration.table.house import (
-    House,
-    Process,
-    assert_seamless,
-    bet,
-    command,
-    done,
-    eur,
-    play_hand,
-)
+from tests.integration.table.house import House
+from tests.integration.table.people import assert_seamless, bet, command, done, eur, play_hand
+from tests.integration.table.serving import Process
 from tests.ledger import assert_books_hold
 from tests.polling import eventually
 from tests.servers import PostgresForTests, Running

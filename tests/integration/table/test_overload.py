@@ -11,16 +11,8 @@ from google.rpc import error_details_pb2
 from grpc_status import rpc_status
 
 from services.table.admission import Admission
-from tests.integration.table.house import (
-    House,
-    Person,
-    assert_seamless,
-    bet,
-    cut,
-    done,
-    play_hand,
-    told,
-)
+from tests.integration.table.house import House
+from tests.integration.table.people import Person, assert_seamless, bet, cut, done, play_hand, told
 
 
 async def refusal_of(person: Person, table_id: str, asked: pb.Command) -> grpc.aio.AioRpcError:

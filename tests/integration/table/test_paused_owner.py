@@ -15,7 +15,9 @@ from croupier.table.v1 import table_pb2 as pb
 from shared.rpc.access import Role
 from shared.rpc.errors import from_rpc_error
 from tests.integration.table.gate import Gate
-from tests.integration.table.house import House, Process, bet, command, cut, done
+from tests.integration.table.house import House
+from tests.integration.table.people import bet, command, cut, done
+from tests.integration.table.serving import Process
 from tests.polling import eventually
 
 

@@ -13,7 +13,8 @@ from shared.rpc.access import Role
 from shared.table.follow_hand import OUTCOMES
 from tests.integration.table.gamblers import WAGERS
 from tests.integration.table.gate import Gate
-from tests.integration.table.house import House, bet, command, cut
+from tests.integration.table.house import House
+from tests.integration.table.people import bet, command, cut
 from tests.integration.table.together import Table
 
 

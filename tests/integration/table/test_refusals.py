@@ -12,8 +12,8 @@ from croupier.table.v1 import table_pb2 as pb
 from croupier.table.v1.events_pb2 import Clocks
 
 from shared.rpc.access import Role
-from tests.integration.table.house import (
-    House,
+from tests.integration.table.house import House
+from tests.integration.table.people import (
     Person,
     PlayCall,
     bet,

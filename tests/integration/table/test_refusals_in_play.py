@@ -9,7 +9,8 @@ from croupier.table.v1 import table_pb2 as pb
 from croupier.table.v1.events_pb2 import InsuranceStake
 
 from shared.rpc.access import Role
-from tests.integration.table.house import House, Person, PlayCall, command, cut, done, eur
+from tests.integration.table.house import House
+from tests.integration.table.people import Person, PlayCall, command, cut, done, eur
 
 
 def stake(amount: int, box: int, wager: str = "ante", **rest: Any) -> dict[str, Any]:

@@ -8,7 +8,8 @@ from uuid import uuid4
 
 from croupier.table.v1 import table_pb2 as pb
 
-from tests.integration.table.house import House, bet, command, cut, done, eur, join, play_hand
+from tests.integration.table.house import House
+from tests.integration.table.people import bet, command, cut, done, eur, join, play_hand
 
 
 async def test_the_same_command_again_gets_the_first_answer(house: House) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from services.table import metrics, node
 from shared.errors import CroupierError
-from tests.integration.table.house import House, bet, join, play_hand
+from tests.integration.table.house import House
+from tests.integration.table.people import bet, join, play_hand
 from tests.polling import eventually
 
 

@@ -10,7 +10,8 @@ from shared.log import PostgresLog, open_pool
 from shared.sealing import Keyring
 from shared.table.codec import TableCodec
 from shared.table.sealer import KeyringSealer
-from tests.integration.table.house import House, assert_seamless, play_hand
+from tests.integration.table.house import House
+from tests.integration.table.people import assert_seamless, play_hand
 from tests.polling import eventually
 
 KEYS = Keyring("k1", {"k1": bytes(range(32))})

@@ -11,8 +11,8 @@ from croupier.table.v1 import table_pb2 as pb
 
 from shared.errors import CroupierError
 from shared.rpc.access import Role
-from tests.integration.table.house import (
-    House,
+from tests.integration.table.house import House
+from tests.integration.table.people import (
     Person,
     assert_seamless,
     bet,

@@ -10,7 +10,8 @@ from croupier.table.v1 import table_pb2 as pb
 
 from clients.api import commands
 from clients.api.sight import Sight
-from tests.integration.table.house import House, bet, command, cut, done, eur
+from tests.integration.table.house import House
+from tests.integration.table.people import bet, command, cut, done, eur
 from tests.integration.table.together import Table
 from tests.polling import eventually
 

@@ -10,9 +10,11 @@ import grpc
 import pytest
 from croupier.table.v1 import events_pb2, nodes_pb2, nodes_pb2_grpc
 
-from tests.integration.table.house import House, Process, play_hand, told
+from tests.integration.table.house import House
 from tests.integration.table.newer_node import NEW_FIELD, NEW_VERSION
 from tests.integration.table.nodes import table_of
+from tests.integration.table.people import play_hand, told
+from tests.integration.table.serving import Process
 from tests.polling import eventually
 
 

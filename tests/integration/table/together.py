@@ -9,7 +9,8 @@ from croupier.table.v1 import table_pb2 as pb
 
 from clients.api.sight import Sight
 from tests.integration.table.gamblers import AtTable, Gambler
-from tests.integration.table.house import House, Person
+from tests.integration.table.house import House
+from tests.integration.table.people import Person
 
 
 class Table:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
+import pytest
+
 from shared.cards import DECK, Card, parse_card
+from shared.errors import CroupierError
 from shared.games.play import Face
 from shared.table import events as e
 from shared.table.decide import decide
@@ -182,3 +185,13 @@ class Story:
     def types(self, first: int = 0) -> list[str]:
         """Names of the events from `first` on."""
         return [type(event).__name__ for event in self.log[first:]]
+
+
+def refused(story: Story, fact: e.Input) -> str:
+    """The reason why the input is refused; it changes nothing."""
+    before, logged = story.state, len(story.log)
+    with pytest.raises(CroupierError) as error:
+        story.do(fact)
+    assert story.state is before
+    assert len(story.log) == logged
+    return error.value.reason

@@ -8,8 +8,8 @@ from shared.errors import CroupierError
 from shared.table import events as e
 from shared.table.next_step import PutAway
 from shared.table.state import free_chips, open_deadline
-from tests.unit.table.story import SECOND, Story
-from tests.unit.table.test_table import betting_closed_on_a_new_shoe, refused
+from tests.unit.table.coups import betting_closed_on_a_new_shoe
+from tests.unit.table.story import SECOND, Story, refused
 
 
 def test_TAB_06_a_new_owner_leaves_at_least_the_grace_on_a_running_clock() -> None:

@@ -10,8 +10,7 @@ from shared.table import events as e
 from shared.table.decide import decide
 from shared.table.evolve import evolve
 from shared.table.state import Status, TableState
-from tests.unit.table.story import CLOCKS, START, Story
-from tests.unit.table.test_table import refused
+from tests.unit.table.story import CLOCKS, START, Story, refused
 
 
 def opened(game: str, version: int = 1, rules: str = "{}") -> e.TableOpened:

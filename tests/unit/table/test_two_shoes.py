@@ -10,9 +10,8 @@ from shared.table.envelope import hand_ids
 from shared.table.next_step import Cards, OpenShoe, PutAway, SealShoe
 from shared.table.state import Shoe
 from shared.table.view import player_view, public_view
+from tests.unit.table.coups import NATURAL
 from tests.unit.table.story import Story
-
-NATURAL = "3c 2c 2d 2h 9c 3d Kc 4d"
 
 
 def shoes(story: Story) -> tuple[str, str]:

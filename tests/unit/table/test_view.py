@@ -12,9 +12,9 @@ from shared.table import events as e
 from shared.table.decide import decide
 from shared.table.envelope import hand_ids
 from shared.table.view import event_view, phase, player_view, public_view, summary
+from tests.unit.table.coups import BANKER, NATURAL, betting_closed_on_a_new_shoe
 from tests.unit.table.story import START, Story
 from tests.unit.table.test_clocks_and_pit import dealing
-from tests.unit.table.test_table import BANKER, NATURAL, betting_closed_on_a_new_shoe
 
 
 def commands(options: Iterable[table_pb2.Option]) -> list[str]:
