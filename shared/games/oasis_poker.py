@@ -96,7 +96,7 @@ def next_step(hand: Hand) -> Step:
     phase = hand.phase
     if phase in _DECISIONS:
         due = tuple([_due(hand, hand.boxes[at]) for at in _to_decide(hand)])
-        return Decisions(phase, due, together=False)
+        return Decisions(phase, due, False)
     if phase == LOOKING:
         return Show(_turns(hand.boxes[hand.looked[-1]], Face.OWNER))
     if phase == DEALING:
@@ -145,6 +145,8 @@ def _to_decide(hand: Hand) -> list[int]:
 
 
 _LOOK_OPTION, _FOLD_OPTION = Option(LOOK), Option(_FOLD)
+_BLIND_WORDS = (_BET, _FOLD)
+_UNSEEN_WORDS, _SEEN_WORDS = (LOOK, _BET, _FOLD), (_BET, _FOLD, _EXCHANGE)
 
 
 def _due(hand: Hand, box: Playing) -> Due:
@@ -174,8 +176,8 @@ def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
     """What may be decided for the box at all (OAS-04, OAS-07, OAS-08). An open box is looked at
     first, but nobody has to look."""
     if hand.phase == FINAL or box.blind:
-        return (_BET, _FOLD)
-    return (_BET, _FOLD, _EXCHANGE) if box.looked else (LOOK, _BET, _FOLD)
+        return _BLIND_WORDS
+    return _SEEN_WORDS if box.looked else _UNSEEN_WORDS
 
 
 def _affords(hand: Hand, share: Share, cost: int) -> bool:
@@ -184,7 +186,7 @@ def _affords(hand: Hand, share: Share, cost: int) -> bool:
 
 def _insurable(hand: Hand, box: Playing) -> tuple[tuple[str, int], ...]:
     """The greatest insurance of each bettor if the box bets, as far as his chips go."""
-    limits = insurance_limits(hand.settings, _betting(hand, box))
+    limits = insurance_limits(hand.settings, _betting(hand, box) if hand.chips else box)
     if hand.chips:
         for share in box.shares:
             if share.player in limits and share.player in hand.chips:

@@ -87,6 +87,9 @@ class Playing:
 
 def playing(box: Box) -> Playing:
     """The box as betting closes."""
+    if len(box.bets) == 1:
+        ((player, _, ante),) = box.bets
+        return Playing(box.number, 0, box.blind, (Share(player, ante, 0),))
     antes: dict[str, int] = {}
     bonuses: dict[str, int] = {}
     for player, wager, stake in box.bets:
