@@ -73,7 +73,9 @@ class Hands:
         response.shoe_root = await self._root(response.shoe_id)
         asked = [event.id for event in own if event.type == "CardsDue"]
         answers = await self._log.find_by_causation(asked) if asked else []
-        response.proofs.extend(self._proofs(answers, response.shoe_id, hand_id, viewer))
+        # A hand that was dealt again had cards of an earlier shoe as well.
+        of_shoe = [each for each in answers if each.stream == f"shuffle/{response.shoe_id}"]
+        response.proofs.extend(self._proofs(of_shoe, response.shoe_id, hand_id, viewer))
         return response
 
     async def _root(self, shoe_id: str) -> bytes:

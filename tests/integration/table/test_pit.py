@@ -9,12 +9,14 @@ from croupier.table.v1 import table_pb2 as pb
 
 from clients.api import commands
 from clients.api.sight import Sight
+from shared.cards import DECK, parse_card
+from shared.proofs.shown_card import ShownCard, shown_card_holds
 from shared.rpc.access import Role
 from shared.table.follow_hand import OUTCOMES
 from tests.integration.table.gamblers import WAGERS
 from tests.integration.table.gate import Gate
 from tests.integration.table.house import House
-from tests.integration.table.people import bet, command, cut
+from tests.integration.table.people import bet, command, cut, eur
 from tests.integration.table.together import Table
 
 
@@ -37,6 +39,42 @@ async def test_each_incident_leads_to_what_its_game_says(empty_house: House) -> 
         for game in OUTCOMES:
             await Floor(house, game, may_deal).every_incident()
         await house.services["table-1"].stop()
+
+
+async def test_a_hand_dealt_again_is_proven_by_the_shoe_it_was_played_from(house: House) -> None:
+    await house.open(game="draw_poker", ante=100, open_joining=True)
+    table = Table(house)
+    await table.seat("ann", "bob")
+    await table.do("ann", bet(100, 1, "entry"))
+    await table.do("bob", bet(100, 2, "entry"))
+    await table.until("ann", lambda sight: sight.options("decide"))
+    first = [card for _, card in table.sight("ann").placed_cards("box1")]
+    seen = pb.ReportIncident(incident="wrong_order")
+    await house.person("dan", Role.DEALER).execute("t1", command(report_incident=seen))
+    again = (await table.happens("ann", "HandOpened", 2)).hand_opened
+    await table.until(
+        "ann",
+        lambda sight: (
+            sight.options("decide") and [c for _, c in sight.placed_cards("box1")] != first
+        ),
+    )
+    await table.do("ann", commands.decide(1, "bet", amount=eur(100)))
+    await table.until("bob", lambda sight: sight.options("decide"))
+    held = {
+        name: dict(table.sight(name).placed_cards(box))
+        for name, box in (("ann", "box1"), ("bob", "box2"))
+    }
+    await table.do("bob", commands.decide(2, "fold"))
+    await table.happens("ann", "HandSettled")
+    for name, cards in held.items():
+        request = pb.GetHandRequest(hand_id=again.hand_id)
+        hand = await house.person(name).call("GetHand", request)
+        assert hand.shoe_id == again.shoe_id
+        assert {proof.position: parse_card(proof.card) for proof in hand.proofs} == cards
+        for proof in hand.proofs:
+            shown = ShownCard(proof.position, parse_card(proof.card), proof.salt, tuple(proof.path))
+            assert shown_card_holds(hand.shoe_root, hand.shoe_id, len(DECK), shown)
+    await table.close()
 
 
 class Floor:
