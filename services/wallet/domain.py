@@ -164,7 +164,7 @@ def correct(
     INSUFFICIENT_FUNDS.
     """
     _check_order(Money(amount.currency, abs(amount.minor_units)), note)
-    if not (_ID.fullmatch(hand_id) and hand_id.startswith(f"{table.table_id}-")):
+    if not re.fullmatch(rf"{re.escape(table.table_id)}-[1-9][0-9]{{0,18}}", hand_id):
         raise CroupierError("BAD_REQUEST", f"hand_id: no hand of {table.table_id}", "hand_id")
     if amount.currency != table.currency:
         raise CroupierError(

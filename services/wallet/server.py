@@ -191,8 +191,9 @@ def _asked_account(request: pb.ListTransfersRequest) -> str:
 def _sees(account: str) -> bool:
     """Whether the caller may see an account: players see theirs, on the table and off it."""
     who = caller()
-    kind, *_, last = account.split("/")
-    return who.role is not Role.PLAYER or (kind in _OF_PLAYERS and last == who.id)
+    kind, _, rest = account.partition("/")
+    owner = rest.rpartition("/")[2]
+    return who.role is not Role.PLAYER or (kind in _OF_PLAYERS and owner == who.id)
 
 
 def _money(message: MoneyMessage) -> Money:

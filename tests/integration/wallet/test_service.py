@@ -151,6 +151,8 @@ REFUSALS: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("ann", "transfers", {"player": "bob"}, "ROLE_NOT_ALLOWED", "player"),
     ("ann", "transfers", {"account": "house/b1"}, "ROLE_NOT_ALLOWED", "account"),
     ("ann", "transfers", {"account": "table/b1/bob"}, "ROLE_NOT_ALLOWED", "account"),
+    ("ann", "transfers", {"account": "ann"}, "ROLE_NOT_ALLOWED", "account"),
+    ("ann", "transfers", {"account": "player"}, "ROLE_NOT_ALLOWED", "account"),
     ("operator", "transfers", {"account": "house/b1"}, "ACCOUNT_NOT_FOUND", "player"),
     ("ann", "ledger", {}, "ROLE_NOT_ALLOWED", ""),
 ]

@@ -71,6 +71,9 @@ def test_TAB_12_a_correction_moves_money_between_the_tables_house_and_the_player
         ("b1-9", Money("USD", 5), "CURRENCY_MISMATCH", "currency"),
         ("d1-9", Money("EUR", 5), "BAD_REQUEST", "hand_id"),
         ("b1-9/x", Money("EUR", 5), "BAD_REQUEST", "hand_id"),
+        ("b1-b-9", Money("EUR", 5), "BAD_REQUEST", "hand_id"),  # of a table named b1-b
+        ("b1-09", Money("EUR", 5), "BAD_REQUEST", "hand_id"),
+        ("b1-", Money("EUR", 5), "BAD_REQUEST", "hand_id"),
     ],
 )
 def test_TAB_12_what_no_correction_may_be(
