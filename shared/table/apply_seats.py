@@ -74,21 +74,23 @@ def _shoes_lost(state: TableState, event: e.ShoesLost) -> TableState:
 
 
 def _graced(state: TableState, at: int) -> TableState:
-    """Nobody is folded by our outage: a running clock gets at least the grace from now on."""
+    """Nobody is folded, or let in unasked, by our outage: each running clock gets the grace at
+    least, from now on."""
     grace = state.table.clocks.grace_ms * 1000
     least = at + grace
     if state.paused is not None:
         warn_left, left = state.paused
         state = replace(state, paused=(warn_left, max(left, grace)))
+    moved = []
     for clock, deadline in clocks(state).items():
-        if deadline < least and not clock.startswith("join/"):
-            warn_at = max(state.deciding.warn_at, at) if state.deciding is not None else 0
-            return replace(state, moved=(clock, least, warn_at))
-    return state
+        if deadline < least:
+            deciding = state.deciding if clock == "decision" else None
+            moved.append((clock, least, max(deciding.warn_at, at) if deciding is not None else 0))
+    return replace(state, moved=tuple(moved))
 
 
 def _deadline_moved(state: TableState, event: e.DeadlineMoved) -> TableState:
-    state = replace(state, moved=None)
+    state = replace(state, moved=state.moved[1:])
     deadline = event.deadline
     match event.clock:
         case "decision":
@@ -98,8 +100,11 @@ def _deadline_moved(state: TableState, event: e.DeadlineMoved) -> TableState:
             return replace(state, betting=replace(there(state.betting), deadline=deadline))
         case "cut":
             return replace(state, shoe=replace(there(state.shoe), cut_deadline=deadline))
-        case _:
+        case "seeds":
             return replace(state, shoe=replace(there(state.shoe), seeds_deadline=deadline))
+        case _:
+            player = event.clock.partition("/")[2]
+            return replace(state, joining={**state.joining, player: deadline})
 
 
 def _table_closing(state: TableState, event: e.TableClosing) -> TableState:

@@ -16,8 +16,8 @@ from shared.table.state import ASKED, Status, TableState, free_chips
 
 def next_derived(state: TableState) -> e.Derived | None:
     """The derived event that comes next, or None: the table waits for someone or something."""
-    if state.moved is not None:
-        clock, deadline, warn_at = state.moved
+    if state.moved:
+        clock, deadline, warn_at = state.moved[0]
         return e.DeadlineMoved(deadline, warn_at, clock)
     if state.going_back:
         return e.CashOutRequested(*state.going_back[0])

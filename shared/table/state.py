@@ -225,9 +225,9 @@ class TableState:
     incident: Incident | None = None
     burn_asked: bool = False
     """The pit has the next card burned; it is asked for as soon as it may be."""
-    moved: tuple[str, int, int] | None = None
-    """A clock that a claim or an outage moves on, still to be put on record: (clock, deadline,
-    warn at)."""
+    moved: tuple[tuple[str, int, int], ...] = ()
+    """Clocks that a claim or an outage moves on, still to be put on record: (clock, deadline,
+    warn at) each."""
     hands_played: int = 0
     last_cut_box: int = 0
     last_boxes: tuple[BoxBets, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shared.games.play import Face
 from shared.table import events as e
 from shared.table.options import options
-from shared.table.state import Status
+from shared.table.state import Status, clocks
 from shared.table.view import public_view
 from tests.spec.draw_tables import (
     ACES,
@@ -61,6 +61,24 @@ def test_TAB_10_at_draw_poker_silence_of_fifteen_seconds_is_consent() -> None:
     assert refused(story, early) == "DECISION_NOT_DUE"
     story.expire()
     assert story.last(e.PlayerJoined) == e.PlayerJoined("cid")
+
+
+def test_TAB_10_and_TAB_06_an_outage_is_no_silence() -> None:
+    story = asked()
+    for player in ("ann", "bob"):
+        story.do(e.ChipsRequested(player, 1_000, story.now))
+    story.run()
+    story.bet("ann", 1, "entry", 10)
+    story.bet("bob", 2, "entry", 10)
+    story.run()
+    assert set(clocks(story.state)) == {"join/cid", "decision"}
+    story.do(e.TableClaimed("n2", 2, story.later(600)))
+    least = story.now + 10 * SECOND
+    assert clocks(story.state) == {"join/cid": least, "decision": least}
+    (asking,) = public_view(story.state).joining
+    assert asking.deadline.ToMicroseconds() == least
+    story.do(e.JoinObjected("ann", "cid", story.now))
+    assert "cid" not in story.state.seats
 
 
 def test_TAB_10_one_objection_of_somebody_seated_is_enough() -> None:
