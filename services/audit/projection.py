@@ -23,26 +23,36 @@ def rows_of(event: RecordedEvent) -> list[Row]:
     Raises `UnknownEventError` or `UnreadableEventError` for an event that this version cannot read.
     """
     message = decode(event.type, event.payload)
-    rows = [_event_row(event, message)]
+    body = to_json(message)
+    text = _as_text(body)
+    storable = _ESCAPED_NUL not in text
+    if not storable:
+        text = _as_text(_without_nul(body))
+    derived = event_type(event.type).derived
+    rows = [Row(Into.EVENT, (event.position, derived, event.partition, text))]
     make = _ROWS[category_of(event.stream)].get(event.type)
     if make is not None:
         rows.extend(make(event, message))
-    return rows
+    if storable:
+        return rows
+    return [Row(row.into, tuple(map(_without_nul, row.values))) for row in rows]
 
 
 _as_text = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
+# Postgres keeps no NUL in a text. The log has them, from before they were refused.
+_ESCAPED_NUL = "\\u0000"
 
-def _event_row(event: RecordedEvent, message: Any) -> Row:
-    return Row(
-        Into.EVENT,
-        (
-            event.position,
-            event_type(event.type).derived,
-            event.partition,
-            _as_text(to_json(message)),
-        ),
-    )
+
+def _without_nul(value: Any) -> Any:
+    """The same, at any depth, with U+FFFD in the place of each NUL."""
+    if isinstance(value, str):
+        return value.replace("\0", "\ufffd")
+    if isinstance(value, list):
+        return [_without_nul(each) for each in value]
+    if isinstance(value, dict):
+        return {name: _without_nul(each) for name, each in value.items()}
+    return value
 
 
 def _table_opened(event: RecordedEvent, opened: table.TableOpened) -> Iterator[Row]:

@@ -34,6 +34,7 @@ from services.shuffle.shoe import (
     Use,
 )
 from shared.errors import CroupierError
+from shared.plain import plain
 from shared.proofs.seeds import (
     COMMITMENT_BYTES,
     MAX_PLAYER_SEED_BYTES,
@@ -413,7 +414,7 @@ def _retire(shoe: Shoe, command: Retire, now: datetime) -> tuple[Event, ...]:
 def _disclose(shoe: Shoe | None, command: Disclose, now: datetime) -> tuple[Event, ...]:
     if not SHOE_ID.fullmatch(command.to):
         raise CroupierError("BAD_REQUEST", "letters, digits, - and _, 1 to 64", "person")
-    if not 1 <= len(command.why) <= MAX_WHY_CHARACTERS:
+    if not plain(command.why, MAX_WHY_CHARACTERS, "why"):
         raise CroupierError("BAD_REQUEST", f"1 to {MAX_WHY_CHARACTERS} characters", "why")
     if shoe is None:
         raise CroupierError("SHOE_NOT_FOUND", "there is no such shoe", "shoe_id")

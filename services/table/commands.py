@@ -13,12 +13,14 @@ from croupier.type.v1.money_pb2 import Money
 from services.table.proposal import MakeFact, Proposal
 from shared.errors import CroupierError
 from shared.log import CommandKey
+from shared.plain import plain
 from shared.rpc.access import COMMANDS, Role
 from shared.rpc.caller import Caller, correlation_id
 from shared.rpc.caller import caller as calling
 from shared.table import events as e
 
 MOST_NOTE = 500
+MOST_PLAYER = 64
 MOST_CARDS_NAMED = 16
 
 
@@ -61,10 +63,8 @@ def _amount(money: Money, currency: str, field: str) -> int:
 
 
 def bounded_note(text: str) -> str:
-    """Words of a person, `BAD_REQUEST` where they are too many."""
-    if len(text) > MOST_NOTE:
-        raise CroupierError("BAD_REQUEST", f"a note has {MOST_NOTE} characters at most", "note")
-    return text
+    """Words of a person; `BAD_REQUEST` where they are too many, or no plain ones."""
+    return plain(text, MOST_NOTE, "note")
 
 
 def _join(who: str, action: Any, currency: str) -> MakeFact:
@@ -124,7 +124,11 @@ def _decide(who: str, action: table_pb2.Decide, currency: str) -> MakeFact:
     amount = _amount(action.amount, currency, "amount") if action.HasField("amount") else 0
     if len(action.positions) > MOST_CARDS_NAMED or len(action.insurance) > MOST_CARDS_NAMED:
         raise CroupierError("BAD_REQUEST", "more is named than a hand can hold", "positions")
-    insurance = tuple(e.InsuranceStake(each.player, each.stake) for each in action.insurance)
+    # Games without insurance do not look at it, and the log keeps what was said.
+    insurance = tuple(
+        e.InsuranceStake(plain(each.player, MOST_PLAYER, "insurance"), each.stake)
+        for each in action.insurance
+    )
     return lambda at: e.DecisionMade(
         who, action.box, action.action, amount, tuple(action.positions), insurance, at
     )

@@ -15,6 +15,7 @@ from shared.errors import CroupierError, SettingError
 from shared.games import draw_entries
 from shared.games.registry import GAMES
 from shared.log import CommandKey
+from shared.plain import plain
 from shared.rpc.caller import caller, correlation_id
 from shared.table import events as e
 
@@ -47,8 +48,7 @@ def opening(request: table_pb2.OpenTableRequest) -> Proposal:
         raise CroupierError("BAD_REQUEST", "an id is 1 to 40 of A-Z a-z 0-9 _ -", "table_id")
     if not CURRENCY.fullmatch(request.currency):
         raise CroupierError("BAD_REQUEST", "a currency is three capital letters", "currency")
-    if len(request.name) > MOST_NAME:
-        raise CroupierError("BAD_REQUEST", f"a name has {MOST_NAME} characters at most", "name")
+    name = plain(request.name, MOST_NAME, "name")
     game = GAMES.get(request.game)
     if game is None:
         raise SettingError("game", f"games are {', '.join(sorted(GAMES))}")
@@ -64,7 +64,7 @@ def opening(request: table_pb2.OpenTableRequest) -> Proposal:
     return Proposal(
         make=lambda at: e.TableOpened(
             table_id=request.table_id,
-            name=request.name or request.table_id,
+            name=name or request.table_id,
             game=game.NAME,
             rules_version=game.VERSION,
             rules_json=json.dumps(rules, sort_keys=True, separators=(",", ":")),

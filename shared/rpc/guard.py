@@ -10,6 +10,7 @@ from contextlib import aclosing, contextmanager
 from typing import Any
 from uuid import UUID, uuid4
 
+import asyncpg
 import grpc
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
@@ -229,6 +230,9 @@ def refusal_of(method: str, error: Exception) -> CroupierError:
     if isinstance(error, OUTAGES):
         _log.warning("call_failed_in_outage", method=method, error=type(error).__name__)
         return CroupierError("LOG_UNAVAILABLE", "the log cannot be reached now: try again")
+    if isinstance(error, asyncpg.CharacterNotInRepertoireError):
+        # Nobody but a caller has such a text: what is in a message is UTF-8 but for that.
+        return CroupierError("BAD_REQUEST", "a text has a NUL in it")
     if isinstance(error, TimeoutError):
         _log.warning("call_took_too_long", method=method)
         return CroupierError("OVERLOADED", "no answer in time: try again later")

@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from uuid import uuid4
 
 import grpc
 from croupier.audit.v1 import audit_pb2 as pb
+from croupier.shuffle.v1 import events_pb2 as shuffle
+from croupier.table.v1 import events_pb2 as table
 from pydantic import SecretStr
 
 from deploy.program import free_port
@@ -66,6 +69,45 @@ async def test_hands_are_listed_soon_after_they_are_committed(
         assert (await client.verify(hand_id)).verified
 
 
+async def indexed(real: RealHouse) -> bool:
+    """Whether the audit has come to the end of the log."""
+    return bool(
+        await real.root.fetchval(
+            """
+            SELECT count(c.position) = 3 AND bool_and(c.position = p.position)
+              FROM log.partitions AS p
+              LEFT JOIN audit.consumer_positions AS c ON c.partition = p.name
+             WHERE p.position > 0
+            """
+        )
+    )
+
+
+async def test_a_nul_in_the_log_parks_nothing(
+    real: RealHouse, database: Database, nats_server: Running
+) -> None:
+    """It is refused today; a log may have it from earlier."""
+    told = shuffle.ShoeDisclosed(
+        purpose=shuffle.DISCLOSURE_PURPOSE_PERSON, to="ina", why="claim\0 17"
+    )
+    opened = table.TableOpened(
+        table_id="t9", name="Table\0nine", game="baccarat", rules_json="{}", currency="EUR"
+    )
+    for role, stream, event in (("shuffle", "shuffle/t9-s1", told), ("table", "table/t9", opened)):
+        pool = await open_pool(database.dsn(f"croupier_{role}"), 1)
+        async with PostgresLog(pool) as log:
+            payload = event.SerializeToString()
+            new = NewEvent(event.DESCRIPTOR.name, payload, "test")
+            await log.append([Append(uuid4(), stream, 0, (new,))])
+        await pool.close()
+    async with serving(database, nats_server):
+        await eventually(partial(indexed, real))
+    assert await real.root.fetch("SELECT stream, error FROM audit.parked_events") == []
+    name = await real.root.fetchval("SELECT name FROM audit.game_table WHERE table_id = 't9'")
+    why = await real.root.fetchval("SELECT why FROM audit.disclosure WHERE shoe_id = 't9-s1'")
+    assert (name, why) == ("Table\ufffdnine", "claim\ufffd 17")
+
+
 async def test_an_event_of_a_newer_version_is_parked_and_the_rest_goes_on(
     real: RealHouse, database: Database, nats_server: Running
 ) -> None:
@@ -75,20 +117,8 @@ async def test_an_event_of_a_newer_version_is_parked_and_the_rest_goes_on(
         await log.append([Append(uuid4(), "shuffle/later", 0, (unknown,))])
     await pool.close()
 
-    async def indexed() -> bool:
-        return bool(
-            await real.root.fetchval(
-                """
-                SELECT count(c.position) = 3 AND bool_and(c.position = p.position)
-                  FROM log.partitions AS p
-                  LEFT JOIN audit.consumer_positions AS c ON c.partition = p.name
-                 WHERE p.position > 0
-                """
-            )
-        )
-
     async with serving(database, nats_server) as client:
-        await eventually(indexed)
+        await eventually(partial(indexed, real))
         answer = await client.call("GetProgress", pb.GetProgressRequest(), pb.GetProgressResponse)
         assert {each.partition: each.parked for each in answer.partitions}["shuffle.0"] == 1
     parked = await real.root.fetch("SELECT stream, error FROM audit.parked_events")

@@ -67,6 +67,7 @@ IMPOSSIBLE: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"table_id": "a" * 41}, "BAD_REQUEST", "table_id"),
     ({"currency": "eur"}, "BAD_REQUEST", "currency"),
     ({"name": "n" * 81}, "BAD_REQUEST", "name"),
+    ({"name": "Table\0one"}, "BAD_REQUEST", "name"),
     ({"command_id": "7"}, "BAD_REQUEST", "command_id"),
     ({"game": "whist"}, "BAD_SETTING", "game"),
     ({"rules_json": "{"}, "BAD_SETTING", "rules_json"),
@@ -86,6 +87,12 @@ async def test_what_cannot_be_opened_or_asked_for(house: House) -> None:
     for changes, reason, field in IMPOSSIBLE:
         assert await olga.refused("OpenTable", opening(**changes)) == (reason, field), changes
     assert await olga.refused("OpenTable", opening(table_id="t1")) == ("TABLE_EXISTS", "table_id")
+    for method, asked in (
+        ("GetTable", pb.GetTableRequest(table_id="t\0")),
+        ("ListHands", pb.ListHandsRequest(table_id="t\0")),
+        ("GetHand", pb.GetHandRequest(hand_id="t\0-1")),
+    ):
+        assert await olga.refused(method, asked) == ("BAD_REQUEST", ""), method
     listing = pb.ListTablesRequest(page_size=-1)
     assert await olga.refused("ListTables", listing) == ("BAD_REQUEST", "page_size")
     for token in ("?", "dDE", "gIGB"):  # no base64, half of it, no text

@@ -72,6 +72,16 @@ def test_an_event_that_is_of_no_use_is_only_indexed() -> None:
     assert rows(table.BetsDone(player="ann")) == {}
 
 
+def test_what_postgres_cannot_keep_is_replaced_in_every_row() -> None:
+    told = shuffle.ShoeDisclosed(to="ina", why="claim\0 17 \\u0000", at=AT)
+    event, disclosure = rows_of(as_read(told, "shuffle/t1-s2", 9).event)
+    assert json.loads(event.values[3])["why"] == "claim\ufffd 17 \\u0000"
+    assert disclosure.values[4] == "claim\ufffd 17 \\u0000"
+    checked = audit.ShoeChecked(shoe_id="t1-s2", findings=["no\0"], at=AT)
+    event, check = rows_of(as_read(checked, "audit/t1-s2", 9).event)
+    assert json.loads(event.values[3])["findings"] == check.values[3] == ["no\ufffd"]
+
+
 def test_what_cannot_be_read_is_not_indexed() -> None:
     event = as_read(table.BetPlaced(), "table/t1", payload=b"\xff").event
     with pytest.raises(UnreadableEventError):

@@ -266,6 +266,7 @@ def test_nothing_is_disclosed_of_a_shoe_that_is_still_dealt() -> None:
     shoe = given(*READY, RETIRED)
     assert refused(shoe, replace(command, why="")) == ("BAD_REQUEST", "why")
     assert refused(shoe, replace(command, why="x" * 201)) == ("BAD_REQUEST", "why")
+    assert refused(shoe, replace(command, why="claim\0")) == ("BAD_REQUEST", "why")
     assert refused(shoe, replace(command, to="")) == ("BAD_REQUEST", "person")
 
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 
 import pytest
 from croupier.table.v1 import table_pb2 as pb
-from croupier.table.v1.events_pb2 import Clocks
+from croupier.table.v1.events_pb2 import Clocks, InsuranceStake
 from croupier.type.v1.money_pb2 import Money
 
 from services.table.commands import bounded_note, command_uuid, proposal
@@ -175,9 +175,21 @@ def test_a_note_is_bounded_and_an_id_is_a_uuid() -> None:
     with pytest.raises(CroupierError) as refused:
         bounded_note("n" * 501)
     assert refusal(refused) == ("BAD_REQUEST", "note")
+    for control in ("\0", "\x1b", "\n", "\x7f", "\x9b"):
+        with pytest.raises(CroupierError) as refused:
+            bounded_note(f"say{control}so")
+        assert refusal(refused) == ("BAD_REQUEST", "note")
     with pytest.raises(CroupierError) as refused:
         command_uuid("")
     assert refusal(refused) == ("BAD_REQUEST", "command_id")
+
+
+@pytest.mark.parametrize("player", ["ann\0", "a" * 65])
+def test_who_is_insured_is_looked_at_also_where_the_game_has_no_insurance(player: str) -> None:
+    insured = pb.Decide(box=1, action="bet", insurance=[InsuranceStake(player=player, stake=5)])
+    with pytest.raises(CroupierError) as refused:
+        proposal(ANN, pb.Command(command_id=str(uuid4()), decide=insured), "EUR")
+    assert refusal(refused) == ("BAD_REQUEST", "insurance")
 
 
 # ---- Loading
