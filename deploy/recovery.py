@@ -118,17 +118,22 @@ async def _recovered(
 
 
 async def _retire(shoes: Shoes, shoe_id: str, done: Recovered) -> None:
-    shoe = await shoes.get(shoe_id)
-    if shoe.phase is Phase.RETIRED:
-        return  # Its table has been quicker.
-    request = Request(uuid4(), bytes(32), ACTOR, ACTOR, uuid4(), shoe_id)
-    try:
-        await shoes.retire(request, Asker(shoe.table_id, shoe.epoch), RetireReason.LOG_RECOVERED)
-    except CroupierError as refused:
-        if refused.reason != "SHOE_RETIRED":
-            raise
-    else:
-        done.shoes += 1
+    for _ in range(_TRIES):
+        shoe = await shoes.get(shoe_id)
+        if shoe.phase is Phase.RETIRED:
+            return  # Its table has been quicker.
+        request = Request(uuid4(), bytes(32), ACTOR, ACTOR, uuid4(), shoe_id)
+        asker = Asker(shoe.table_id, shoe.epoch)
+        try:
+            await shoes.retire(request, asker, RetireReason.LOG_RECOVERED)
+        except CroupierError as refused:
+            # In an open house its table may have spoken to it meanwhile.
+            if refused.reason not in ("SHOE_RETIRED", "STALE_EPOCH"):
+                raise
+        else:
+            done.shoes += 1
+            return
+    raise CroupierError("LOG_CONFLICT", "others write to it all the time: stop its nodes")
 
 
 @asynccontextmanager

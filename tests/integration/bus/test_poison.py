@@ -47,6 +47,7 @@ async def test_a_poison_event_parks_its_stream_and_no_other(house: House, handle
     await house.write("bad", 11)
     await house.write("good", 4)
     await eventually(lambda: _parks(house, 3))
+    await settled(house, handler, 2)
     assert await probe.totals(house.root) == {"table/good": 7, "table/bad": 5, "table/other": 3}
     first, *behind = await parked(house)
     assert (first.consumer, first.stream, first.version) == ("probe", "table/bad", 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,8 @@ from croupier.shuffle.v1 import events_pb2 as shuffle_pb2
 
 from deploy.embedded_nats import EmbeddedNats
 from deploy.recovery import Recovered, recover
+from services.shuffle.shoe import Shoe
+from services.shuffle.shoes import Shoes
 from shared.sealing import Keyring
 from tests.integration.deploy.recovering import (
     FIELD_KEYS,
@@ -104,6 +107,31 @@ async def test_after_a_restored_backup_no_open_shoe_is_dealt_from(
     await eventually(put_away)
     await restored.stop()
     assert await findings(backup, await stored_seeds(backup)) == []
+
+
+async def test_a_shoe_whose_table_speaks_meanwhile_is_looked_at_again(
+    database: Database,
+    nats_server: Running,
+    tmp_path: Path,
+    houses: list[House],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    house = await house_over(database, nats_server, tmp_path, houses).start()
+    await in_mid_hand(house)
+    await house.stop()
+    get, seen = Shoes.get, set[str]()
+
+    async def as_it_was_before(shoes: Shoes, shoe_id: str) -> Shoe:
+        shoe = await get(shoes, shoe_id)
+        if shoe_id in seen:
+            return shoe
+        seen.add(shoe_id)
+        return replace(shoe, epoch=shoe.epoch - 1)
+
+    monkeypatch.setattr(Shoes, "get", as_it_was_before)
+    recovered = await recover(database.dsn(), FIELD_KEYS, SEED_KEYS)
+    assert (recovered.shoes, recovered.failures) == (len(seen), [])
+    assert seen
 
 
 async def test_it_may_be_run_in_an_open_house_and_again(
