@@ -85,8 +85,15 @@ class HouseFolder:
         return self.path / "secrets" / service
 
     def seed_key_in_use(self) -> str:
-        """The id of the key that shuffle was started with; "" before the first start."""
-        told = self.secrets("shuffle") / "croupier_seed_key_id"
+        """The id of the seed key that the house was started with; "" before the first start."""
+        return self._started_with("seed_key_id")
+
+    def deployment_key_in_use(self) -> str:
+        """The id of the deployment key that the house was started with; "" before the first."""
+        return self._started_with("deployment_key_id")
+
+    def _started_with(self, field: str) -> str:
+        told = self.secrets("shuffle") / f"croupier_{field}"
         return told.read_text() if told.exists() else ""
 
     @contextmanager

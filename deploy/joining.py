@@ -18,7 +18,8 @@ def join_house(folder: HouseFolder, node: str) -> int:
     """Runs a table node in this process until it is told to stop; returns the exit status.
 
     It takes its share of the tables from those that are there, and hands it back as it goes.
-    Raises `CannotJoinError` where no house is open, or it has a process of this name.
+    Raises `CannotJoinError` where no house is open, it has a process of this name, or its keys were
+    changed since it was opened.
     """
     if not _NODE.match(node):
         raise CannotJoinError(f"a node's name is made of letters, digits, - and _, not {node!r}")
@@ -27,9 +28,16 @@ def join_house(folder: HouseFolder, node: str) -> int:
     ports = folder.read()["ports"]
     if node in (*ports, "table-1"):
         raise CannotJoinError(f"the house has a node {node} of its own")
+    keys = folder.keys.load()
+    if keys.deployment_id != folder.deployment_key_in_use():
+        # Nobody else could read what this node seals: its tables would be stuck without it.
+        raise CannotJoinError(
+            "the keys were changed; the house uses them from its next start on: "
+            "croupier down, croupier up"
+        )
     for name in (node, metrics_of(node)):
         ports[name] = free_port(frozenset(ports.values()))
-    program = Programs(folder, folder.keys.load(), ports).service(node, "table")
+    program = Programs(folder, keys, ports).service(node, "table")
     os.environ.update(program.env)
     where = Joined(
         pid=os.getpid(), address=address(ports[node]), metrics=address(ports[metrics_of(node)])

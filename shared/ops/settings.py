@@ -49,7 +49,8 @@ def key_bytes(key: SecretStr) -> bytes:
 
 
 KeyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
-OldKeys = Annotated[dict[KeyId, Key], Field(max_length=16)]
+OldKeys = dict[KeyId, Key]
+"""As many as there were: old deployment keys stay for good."""
 
 
 def _ring(current: str, key: SecretStr, old: Mapping[str, SecretStr]) -> Keyring:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner, Result
 
-from deploy import key_commands
-from deploy.errors import HouseError
+from deploy import joining, key_commands
+from deploy.errors import CannotJoinError, HouseError
 from deploy.folder import HouseFolder
 from deploy.keys import KeyFolder, Keys
 from deploy.programs import Programs
+from shared.ops.settings import ShuffleSettings, read
 
 
 def test_a_change_makes_new_keys_and_keeps_the_old_ones() -> None:
@@ -48,6 +50,40 @@ def test_keys_of_an_older_house_are_read(tmp_path: Path) -> None:
     assert folder.load() == keys
     folder.store(keys.rotated())
     assert folder.load().old_seed == {"s1": keys.seed}
+
+
+def test_however_often_keys_are_changed_the_services_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = HouseFolder(tmp_path)
+    keys = folder.keys.load()
+    for _ in range(40):
+        keys = keys.rotated()
+    started = Programs(folder, keys, folder.choose_ports()).service("shuffle", "shuffle")
+    for name, value in started.env.items():
+        monkeypatch.setenv(name, value)
+    settings = read(ShuffleSettings)
+    assert (len(settings.old_deployment_keys), len(settings.old_seed_keys)) == (40, 40)
+
+
+def test_a_node_with_keys_that_the_house_does_not_know_cannot_join(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it sealed nobody else could read: its tables would be stuck."""
+    monkeypatch.setattr(joining, "serve", lambda service: 0)
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    folder = HouseFolder(tmp_path)
+    keys = folder.keys.load()
+    ports = folder.choose_ports()
+    folder.write(ports, {})
+    Programs(folder, keys, ports).service("shuffle", "shuffle")
+    with folder.held():
+        assert joining.join_house(folder, "x") == 0
+        folder.keys.store(keys.rotated())
+        with pytest.raises(CannotJoinError, match="next start"):
+            joining.join_house(folder, "y")
+        Programs(folder, folder.keys.load(), ports).service("shuffle", "shuffle")
+        assert joining.join_house(folder, "y") == 0
 
 
 def test_no_key_is_in_the_text_of_the_keys() -> None:
