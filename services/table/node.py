@@ -20,6 +20,7 @@ from services.table.loading import NotKnownError, load
 from services.table.lobby import Lobby
 from services.table.nudges import Nudges
 from services.table.owner import TableOwner
+from services.table.presence import Presence
 from services.table.proposal import Proposal, as_append
 from services.table.snapshots import Snapshots
 from services.table.sweep import Sweep
@@ -82,6 +83,7 @@ class Node:
         self._leaving: dict[str, str] = {}
         self._parting: set[asyncio.Task[None]] = set()
         self._admission = Admission()
+        self._presence = Presence(self._back)
         self._meter = LoadMeter()
         self.cashier: Cashier = Cashier(log)
         self.sweep = Sweep(name, log, codec, directory, errands, self.owners)
@@ -141,8 +143,18 @@ class Node:
 
     def _owner(self, state: TableState) -> TableOwner:
         return TableOwner(
-            state, self.log, self.codec, self._admission, self._changed, self._lobby.tell
+            state,
+            self.log,
+            self.codec,
+            self._admission,
+            self._presence,
+            self._changed,
+            self._lobby.tell,
         )
+
+    def _back(self) -> None:
+        for owner in self.owners.values():
+            owner.back()
 
     def _changed(self, owner: TableOwner) -> None:
         """A table has changed, or is let go."""
@@ -210,6 +222,7 @@ class Node:
             asyncio.create_task(self.sweep.run(), name="sweep"),
             asyncio.create_task(self.whereabouts.run(), name="whereabouts"),
             asyncio.create_task(self._snapshots.run(), name="snapshots"),
+            asyncio.create_task(self._presence.run(), name="presence"),
             asyncio.create_task(self._wake_at(stopping), name="stopping"),
         }
         try:
@@ -219,6 +232,7 @@ class Node:
             self._stopping = True
             await self._empty_itself()
         finally:
+            self._presence.stop()
             for helper in helpers:
                 helper.cancel()
             await asyncio.wait(helpers)
@@ -277,7 +291,9 @@ class Node:
         figures = self._meter.read(
             len(self.owners), len(self._in_hand), metrics.watching(), self._admission.taken
         )
+        asked_s = asyncio.get_running_loop().time()
         held = await self.directory.heartbeat(self._lease_ttl_s, self._stopping, figures)
+        self._presence.leased(asked_s, self._lease_ttl_s, held)
         whole = self._beats % LOOK_AT_ALL_EVERY == 0
         self._beats += 1
         if whole:

@@ -13,6 +13,7 @@ import structlog
 from services.table import metrics
 from services.table.admission import Admission
 from services.table.clock import Clock
+from services.table.presence import OUTAGE_S, Presence
 from services.table.proposal import Answer, Proposal, as_append
 from services.table.watching import Change, GoneError, Viewer
 from shared.errors import CroupierError
@@ -30,8 +31,6 @@ RESUME_EVENTS = 500
 RESUME_TRIES = 5
 MOST_IN_DOUBT = 5_000
 LOOK_AGAIN_AFTER_S = 1.0
-OUTAGE_S = 2.0
-"""An append that took longer was an outage to the players: a running clock gets its grace."""
 
 _log = structlog.get_logger()
 
@@ -46,6 +45,7 @@ class TableOwner:
         log: EventLog,
         codec: TableCodec,
         admission: Admission,
+        presence: Presence,
         act: Callable[[TableOwner], None],
         tell_lobby: Callable[[TableState], None],
     ) -> None:
@@ -54,6 +54,8 @@ class TableOwner:
         self._log = log
         self._codec = codec
         self._admission = admission
+        self._presence = presence
+        self._outage = presence.outage()
         self._act = act
         self._tell_lobby = tell_lobby
         self._stream = f"table/{self.table_id}"
@@ -64,7 +66,8 @@ class TableOwner:
         self._clock = Clock(self._expire)
         self._why_released: CroupierError | None = None
         self._in_doubt = False
-        self._taken_up_us = 0
+        # Since when this node has the table and is there; 0 before its claim is in the log.
+        self._there_us = 0
         self._nudge: asyncio.TimerHandle | None = None
         self._waiting: tuple[TableState, Waiting] | None = None
         # Its own context: what the table does is nobody's call, whoever had it opened.
@@ -85,7 +88,7 @@ class TableOwner:
         except BaseException:
             self.let_go(_stale())
             raise
-        self._taken_up_us = self.state.now
+        self._there_us = self.state.now
 
     async def release(self, why: CroupierError) -> None:
         """Lets go of the table: what runs is finished, the rest is refused with `why`."""
@@ -191,6 +194,7 @@ class TableOwner:
                 self._check_not_released()
                 if self._in_doubt:
                     await self._look_again()
+                await self._go_on_after_outage(proposal)
                 if proposal is not None:
                     proposal.succeed(await self._carry_out(proposal))
             except CroupierError as refused:
@@ -243,7 +247,7 @@ class TableOwner:
         deciding = self.state.deciding
         if not isinstance(fact, e.DecisionMade) or deciding is None:
             return fact
-        if fact.at < self._taken_up_us + self.state.table.clocks.grace_ms * 1000:
+        if fact.at < self._there_us + self.state.table.clocks.grace_ms * 1000:
             return fact
         owner = deciding.players.get(fact.box, fact.player)
         if owner == fact.player or any(viewer.name == owner for viewer in self._viewers):
@@ -303,8 +307,28 @@ class TableOwner:
             self._adopt(Change(events, state))
         await self._resume()
 
+    def back(self) -> None:
+        """This node was away: looks whether a running clock needs its grace."""
+        if open_deadline(self.state):
+            self._wake()
+
+    async def _go_on_after_outage(self, proposal: Proposal | None) -> None:
+        """This node may have been away, with no append under way that would tell. What reached the
+        table before is judged as it came; then the players get the time to come back."""
+        outage = self._presence.outage()
+        if outage is self._outage or not self._there_us:
+            return
+        if proposal is not None and proposal.arrived <= outage.since:
+            return
+        self._outage = outage
+        self._there_us = max(self._there_us, outage.until)
+        grace_us = self.state.table.clocks.grace_ms * 1000
+        if open_deadline(self.state) < outage.until + grace_us:
+            await self._resume()
+
     async def _resume(self) -> None:
         """After an outage: a running clock gets the grace."""
+        self._outage = self._presence.outage()
         if open_deadline(self.state):
             await self._carry_out(Proposal(lambda at: e.PlayResumed(at=at), "house", uuid4()))
 

@@ -15,6 +15,7 @@ from croupier.table.v1 import table_pb2 as pb
 from services.table.admission import Admission
 from services.table.loading import load
 from services.table.owner import TableOwner
+from services.table.presence import Presence
 from services.table.proposal import Proposal
 from services.table.watching import Lost, Mailbox, Viewer
 from shared.errors import CroupierError
@@ -306,7 +307,12 @@ async def test_the_log_refuses_an_owner_that_is_not_the_last(house: House) -> No
     async with PostgresLog(pool) as log:
         codec = TableCodec(KeyringSealer(keys))
         state = await load(log, codec, "t1")
-        stale = TableOwner(state, log, codec, Admission(), lambda owner: None, lambda state: None)
+
+        def an_owner() -> TableOwner:
+            told = (lambda owner: None, lambda state: None)
+            return TableOwner(state, log, codec, Admission(), Presence(), *told)
+
+        stale = an_owner()
         mailbox = Mailbox()
         await stale.watch(Viewer("ann", "t1", mailbox), 0)
         await mailbox.get()
@@ -326,7 +332,7 @@ async def test_the_log_refuses_an_owner_that_is_not_the_last(house: House) -> No
         assert refused.value.reason == "NOT_OWNER"
         assert isinstance(await mailbox.get(), Lost)
         # Nor can it claim what another has claimed since.
-        late = TableOwner(state, log, codec, Admission(), lambda owner: None, lambda state: None)
+        late = an_owner()
         with pytest.raises(CroupierError) as refused:
             await late.claim("node-x")
         assert refused.value.reason == "NOT_OWNER"

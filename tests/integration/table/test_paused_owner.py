@@ -12,6 +12,8 @@ import grpc
 from croupier.shuffle.v1 import events_pb2, shuffle_pb2
 from croupier.table.v1 import table_pb2 as pb
 
+from services.table.presence import OUTAGE_S
+from services.table.proposal import now_us
 from shared.rpc.access import Role
 from shared.rpc.errors import from_rpc_error
 from tests.integration.table.gate import Gate
@@ -120,3 +122,26 @@ async def test_a_paused_nodes_request_gets_no_card_of_a_hand_that_was_voided_sin
         await eventually(lambda: bool(at.of_first.refusals))
         assert at.of_first.refusals == ["STALE_EPOCH"]
         assert await shoe_events(house, "t1-s2") == before
+
+
+async def test_a_pause_of_the_only_node_costs_nobody_his_time(empty_house: House) -> None:
+    """Its lease outlives the pause: nobody else sees it, and nothing was being written."""
+    house = empty_house
+    await asyncio.gather(house.shuffle(), house.wallet(), house.relay())
+    node = await house.node_process("table-1", lease_ttl_s=60)
+    await house.open("t1", clocks={"betting_ms": 1_500})
+    ann = await house.seat("ann")
+    async with ann.playing("t1") as stream:
+        await stream.command("t1", bet(100))
+        started = (await stream.event("BettingClockStarted")).betting_clock_started
+        node.pause()
+        over_us = started.deadline.ToMicroseconds() + round(OUTAGE_S * 1_000_000)
+        await eventually(lambda: now_us() > over_us)
+        node.go_on()
+        await stream.event("DeadlineMoved")
+        placed = await stream.command("t1", bet(100, box=2))
+        assert (await stream.answered(placed)).HasField("acknowledgement")
+    types = await house.types()
+    assert "ClockExpired" not in types
+    assert types[-3:] == ["PlayResumed", "DeadlineMoved", "BetPlaced"]
+    await house.stop()

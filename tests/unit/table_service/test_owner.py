@@ -13,6 +13,7 @@ from services.table import clock, owner
 from services.table.admission import Admission
 from services.table.loading import load
 from services.table.owner import TableOwner
+from services.table.presence import Presence
 from services.table.proposal import Proposal, as_append, now_us
 from services.table.watching import GoneError, Lost, Mailbox, Told, Viewer
 from shared.errors import CroupierError
@@ -66,6 +67,7 @@ class Table:
         self.acted = 0
         self.lobby: list[TableState] = []
         self.mailbox = Mailbox()
+        self.presence = Presence(lambda: self.owner.back())
 
     async def open(self, **clocks_ms: int) -> TableOwner:
         clocks = e.Clocks(**dict.fromkeys(e.Clocks.__slots__, HOUR_MS) | clocks_ms)
@@ -80,7 +82,9 @@ class Table:
 
     async def take(self) -> TableOwner:
         state = await load(self.log, CODEC, "t1")
-        return TableOwner(state, self.log, CODEC, Admission(), self.act, self.lobby.append)
+        return TableOwner(
+            state, self.log, CODEC, Admission(), self.presence, self.act, self.lobby.append
+        )
 
     def act(self, owner: TableOwner) -> None:
         self.acted += 1
