@@ -71,8 +71,9 @@ class Dealing:
                 request, timeout=CALL_TIMEOUT_S, metadata=call_metadata(self._token)
             )
         except grpc.aio.AioRpcError as error:
+            refusal = from_rpc_error(error)
             for _, waiting in many:
-                _fail(waiting, from_rpc_error(error))
+                _fail(waiting, refusal)
             return
         if len(answer.outcomes) != len(many):
             for _, waiting in many:

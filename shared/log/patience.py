@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import TypeAlias, TypeVar
 
 import asyncpg
+import structlog
 
 from shared.log.faults import is_infrastructure
 from shared.log.types import LogUnavailableError
@@ -21,6 +22,8 @@ _FIRST_PAUSE_S = 0.02
 _LONGEST_PAUSE_S = 1.0
 
 _T = TypeVar("_T")
+
+_log = structlog.get_logger()
 
 
 async def on_connection(
@@ -47,6 +50,8 @@ async def on_connection(
             if not is_infrastructure(error):
                 raise
             if loop.time() + pause_s > give_up_at:
-                raise LogUnavailableError(f"the log does not answer: {error}") from error
+                # Words of the driver name hosts and roles, which are nothing for whoever called.
+                _log.warning("log_away", error=f"{type(error).__name__}: {error}")
+                raise LogUnavailableError("the log does not answer: try again") from error
         await asyncio.sleep(pause_s)
         pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)

@@ -11,6 +11,7 @@ from datetime import timedelta
 
 import asyncpg
 import grpc
+import structlog
 from google.protobuf.duration_pb2 import Duration
 from google.rpc import error_details_pb2, status_pb2
 from grpc_status import rpc_status
@@ -18,6 +19,9 @@ from grpc_status import rpc_status
 from shared.errors import CroupierError
 
 DOMAIN = "croupier"
+SORRY = "something went wrong on our side"
+
+_log = structlog.get_logger()
 
 _Code = grpc.StatusCode
 
@@ -186,7 +190,8 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> CroupierError:
     """What a failed call says, as the error that was raised on the other side.
 
     A status without our details (the connection broke, the deadline passed, the other side is no
-    Croupier) comes as LOG_UNAVAILABLE when it is worth trying again, else as INTERNAL.
+    Croupier) comes as LOG_UNAVAILABLE when it is worth trying again, else as INTERNAL. Its words,
+    which name addresses, are for our own log only.
     """
     rich = rpc_status.from_call(error)  # type: ignore[arg-type]  # it reads what AioRpcError has
     reason, field, facts = "", "", {}
@@ -200,5 +205,7 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> CroupierError:
     if reason:
         return CroupierError(reason, error.details() or "", field, facts)
     if error.code() in (grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED):
-        return CroupierError("LOG_UNAVAILABLE", f"no answer: {error.details()}")
-    return CroupierError("INTERNAL", f"{error.code().name}: {error.details()}")
+        _log.warning("peer_away", code=error.code().name, details=error.details())
+        return CroupierError("LOG_UNAVAILABLE", "another service does not answer: try again")
+    _log.error("peer_failed", code=error.code().name, details=error.details())
+    return CroupierError("INTERNAL", SORRY)

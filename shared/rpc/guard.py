@@ -18,7 +18,7 @@ from prometheus_client import Counter, Gauge, Histogram
 from shared.errors import CroupierError
 from shared.rpc.access import ACCESS, OPEN, Role
 from shared.rpc.caller import Caller, bind
-from shared.rpc.errors import OUTAGES, to_status
+from shared.rpc.errors import OUTAGES, SORRY, to_status
 from shared.rpc.tokens import TokenCheck, expired
 
 CORRELATION_KEY = "croupier-correlation-id"
@@ -237,7 +237,7 @@ def refusal_of(method: str, error: Exception) -> CroupierError:
         _log.warning("call_took_too_long", method=method)
         return CroupierError("OVERLOADED", "no answer in time: try again later")
     _log.error("call_failed", method=method, exc_info=error)
-    return CroupierError("INTERNAL", "something went wrong on our side")
+    return CroupierError("INTERNAL", SORRY)
 
 
 async def _tell(context: _Context, refusal: CroupierError, correlation: UUID) -> None:

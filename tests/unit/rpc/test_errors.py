@@ -9,6 +9,7 @@ import grpc
 import pytest
 from croupier.type.v1 import reason_pb2
 from google.rpc import error_details_pb2, status_pb2
+from structlog.testing import capture_logs
 
 from shared.errors import CroupierError
 from shared.rpc.errors import STATUS, from_rpc_error, to_status
@@ -92,8 +93,14 @@ def test_without_a_field_nothing_is_blamed() -> None:
     ],
 )
 def test_a_status_that_is_not_ours_is_told_by_its_code(code: grpc.StatusCode, reason: str) -> None:
-    lost = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), "gone")
-    assert from_rpc_error(lost).reason == reason
+    words = "failed to connect to all addresses; last error: ipv4:10.0.0.7:50051: refused"
+    lost = grpc.aio.AioRpcError(code, grpc.aio.Metadata(), grpc.aio.Metadata(), words)
+    with capture_logs() as logged:
+        heard = from_rpc_error(lost)
+    assert heard.reason == reason
+    # A player is told no address; whoever reads the log is.
+    assert "10.0.0.7" not in heard.message
+    assert [line["details"] for line in logged] == [words]
 
 
 def test_the_page_lists_every_reason_with_its_status() -> None:
