@@ -16,6 +16,7 @@ from services.table.lobby import Lobby
 from services.table.neighbours import Neighbours
 from services.table.node import Node
 from services.table.nudges import Nudges
+from services.table.opening import default_clocks
 from services.table.server import Table
 from services.table.snapshots import Snapshots
 from services.table.wishes import Wishes
@@ -61,7 +62,9 @@ async def serve(settings: TableSettings, stopping: asyncio.Event) -> None:
         )
         server = Server(settings)
         peers = Peers()
-        table = Table(node, Routes(node, peers), lobby, Hands(log, pool, codec, keyring))
+        hands = Hands(log, pool, codec, keyring)
+        defaults = default_clocks(settings.grace_s)
+        table = Table(node, Routes(node, peers), lobby, hands, defaults)
         server.grpc.add_generic_rpc_handlers((handlers(table),))
         server.offer(SERVICE)
         nodes_pb2_grpc.add_NodeServiceServicer_to_server(Wishes(pool, nudges), server.grpc)

@@ -26,20 +26,24 @@ MOST_SEATS = 64
 SEATS = 7
 LONGEST_CLOCK_MS = 3_600_000
 
-# TAB-06, DRW-10, TAB-10; betting, cut and seeds are the house's own.
-DEFAULT_CLOCKS = e.Clocks(
-    betting_ms=15_000,
-    decision_warn_ms=180_000,
-    decision_default_ms=120_000,
-    cut_ms=10_000,
-    seed_ms=5_000,
-    entry_ms=30_000,
-    consent_ms=15_000,
-    grace_ms=10_000,
-)
+
+def default_clocks(grace_s: float) -> e.Clocks:
+    """The clocks of a table that is opened without clocks of its own. The grace, of 0.001 s at
+    least, is a setting of the node."""
+    # TAB-06, DRW-10, TAB-10; betting, cut and seeds are the house's own.
+    return e.Clocks(
+        betting_ms=15_000,
+        decision_warn_ms=180_000,
+        decision_default_ms=120_000,
+        cut_ms=10_000,
+        seed_ms=5_000,
+        entry_ms=30_000,
+        consent_ms=15_000,
+        grace_ms=round(grace_s * 1000),
+    )
 
 
-def opening(request: table_pb2.OpenTableRequest) -> Proposal:
+def opening(request: table_pb2.OpenTableRequest, defaults: e.Clocks) -> Proposal:
     """The proposal that opens the table.
 
     Raises `BAD_REQUEST` or `BAD_SETTING` with the field at fault.
@@ -58,7 +62,7 @@ def opening(request: table_pb2.OpenTableRequest) -> Proposal:
     seats = request.seats or min(SEATS, most)
     if not 1 <= seats <= most:
         raise SettingError("seats", f"1 to {most} seats")
-    clocks = _clocks(request.clocks)
+    clocks = _clocks(request.clocks, defaults)
     who = caller()
     body = hashlib.sha256(request.SerializeToString(deterministic=True)).digest()
     return Proposal(
@@ -91,10 +95,10 @@ def _rules(text: str) -> dict[str, object]:
     return rules
 
 
-def _clocks(asked: Clocks) -> e.Clocks:
+def _clocks(asked: Clocks, defaults: e.Clocks) -> e.Clocks:
     values = {}
     for name in e.Clocks.__slots__:
-        value = getattr(asked, name) or getattr(DEFAULT_CLOCKS, name)
+        value = getattr(asked, name) or getattr(defaults, name)
         if not 0 < value <= LONGEST_CLOCK_MS:
             raise SettingError(f"clocks.{name}", f"1 to {LONGEST_CLOCK_MS} milliseconds")
         values[name] = value

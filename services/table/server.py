@@ -33,16 +33,20 @@ _Context = grpc.aio.ServicerContext[Any, Any]
 class Table:
     """Answers for the tables of this node."""
 
-    def __init__(self, node: Node, routes: Routes, lobby: Lobby, hands: Hands) -> None:
+    def __init__(
+        self, node: Node, routes: Routes, lobby: Lobby, hands: Hands, defaults: e.Clocks
+    ) -> None:
         self._node = node
         self._routes = routes
         self._lobby = lobby
         self._hands = hands
+        self._defaults = defaults
 
     async def OpenTable(  # noqa: N802
         self, request: table_pb2.OpenTableRequest, context: _Context
     ) -> table_pb2.OpenTableResponse:
-        state = await self._node.open_table(request.table_id, opening(request))
+        asked = opening(request, self._defaults)
+        state = await self._node.open_table(request.table_id, asked)
         return table_pb2.OpenTableResponse(table=summary(state))
 
     async def CloseTable(  # noqa: N802

@@ -169,7 +169,8 @@ class TableSettings(SealingSettings):
     service_token: SecretStr
     lease_ttl_s: float = Field(default=3.0, ge=1, le=60)
     heartbeat_s: float = Field(default=1.0, gt=0, le=20)
-    grace_s: float = Field(default=10.0, ge=0, le=600)
+    # Of tables that are opened here without one of their own.
+    grace_s: float = Field(default=10.0, ge=0.001, le=600)
 
 
 S = TypeVar("S", bound=BaseSettings)

@@ -17,7 +17,7 @@ from uuid import uuid4
 import psutil
 
 from deploy.embedded_nats import EmbeddedNats
-from services.table.opening import DEFAULT_CLOCKS
+from services.table.opening import default_clocks
 from services.table.proposal import Proposal, as_append, now_us
 from shared.games.play import Game
 from shared.games.registry import GAMES
@@ -95,7 +95,7 @@ def _opening(codec: TableCodec, table_id: str, game: Game) -> Append:
         game.VERSION,
         "{}",
         "EUR",
-        DEFAULT_CLOCKS,
+        default_clocks(grace_s=10.0),
         5 if between_players else 7,
         now_us(),
         100 if between_players else 0,

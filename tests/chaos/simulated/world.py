@@ -19,6 +19,7 @@ from services.table.lobby import Lobby
 from services.table.neighbours import Neighbours
 from services.table.node import Node
 from services.table.nudges import Nudges
+from services.table.opening import default_clocks
 from services.table.server import Table
 from services.table.snapshots import Snapshots
 from shared.log import MemoryLog
@@ -44,6 +45,7 @@ from tests.services import token
 LEASE_TTL_S = 3.0
 HEARTBEAT_S = 1.0
 HAND_OVER_S = 10.0
+GRACE_S = 10.0
 TOKEN_TTL_S = 10 * 365 * 24 * 3600
 DATABASE = "postgres"
 PARTITIONS = ("table.0", "wallet.0")
@@ -193,7 +195,8 @@ class World:
         )
         peers = SimulatedPeers(self.network)
         server = RpcServer(process)
-        table = Table(node, Routes(node, peers), lobby, cast("Any", None))
+        hands = cast("Any", None)
+        table = Table(node, Routes(node, peers), lobby, hands, default_clocks(GRACE_S))
         server.add_generic_rpc_handlers((handlers(table),))
         await node.cashier.listen(cast("Any", self.bus))
         await nudges.listen(node.look_now)

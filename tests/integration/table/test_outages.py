@@ -113,11 +113,15 @@ async def test_a_slow_log_is_an_outage_to_a_running_clock(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("services.table.owner.OUTAGE_S", 0.0)
-    await house.open(clocks={"betting_ms": 10_000, "grace_ms": 600_000})
+    await house.node("table-2", grace_s=600)
+    await house.open(node="table-2", clocks={"betting_ms": 10_000})
     ann = await house.seat("ann")
     async with ann.playing("t1") as stream:
         await stream.command("t1", bet(100))
-        await stream.event("DeadlineMoved")
+        started = (await stream.event("BettingClockStarted")).betting_clock_started
+        moved = (await stream.event("DeadlineMoved")).deadline_moved
+        # By the grace that is set at the node where the table was opened.
+        assert moved.deadline.ToSeconds() > started.deadline.ToSeconds() + 500
         kinds = [event.type for event in stream.events]
         assert kinds[-2:] == ["PlayResumed", "DeadlineMoved"]
 

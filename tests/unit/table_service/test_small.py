@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -14,7 +15,7 @@ from croupier.type.v1.money_pb2 import Money
 from services.table.commands import bounded_note, command_uuid, proposal
 from services.table.directory import preferred_node
 from services.table.loading import NotKnownError, load
-from services.table.opening import opening
+from services.table.opening import default_clocks, opening
 from shared.errors import CroupierError
 from shared.log import Append, MemoryLog, NewEvent
 from shared.rpc import pages
@@ -96,15 +97,16 @@ async def test_what_an_operator_leaves_out_is_the_house_s_default() -> None:
     request = pb.OpenTableRequest(
         command_id=str(uuid4()), table_id="t1", game="baccarat", currency="EUR"
     )
-    opened = opening(request).make(5)
+    defaults = default_clocks(grace_s=7.5)
+    opened = opening(request, defaults).make(5)
     assert isinstance(opened, e.TableOpened)
     assert (opened.name, opened.seats, opened.rules_json, opened.at) == ("t1", 7, "{}", 5)
-    assert opened.clocks.betting_ms == 15_000
-    request.clocks.CopyFrom(Clocks(betting_ms=1))
+    assert (opened.clocks.betting_ms, opened.clocks.grace_ms) == (15_000, 7_500)
+    request.clocks.CopyFrom(Clocks(betting_ms=1, grace_ms=2))
     request.rules_json = '{ "min": 100,  "max": 500 }'
-    asked = opening(request).make(5)
+    asked = opening(request, defaults).make(5)
     assert isinstance(asked, e.TableOpened)
-    assert (asked.clocks.betting_ms, asked.clocks.cut_ms) == (1, opened.clocks.cut_ms)
+    assert asked.clocks == replace(opened.clocks, betting_ms=1, grace_ms=2)
     assert asked.rules_json == '{"max":500,"min":100}'
 
 
