@@ -114,7 +114,8 @@ async def test_a_slow_log_is_an_outage_to_a_running_clock(
 ) -> None:
     monkeypatch.setattr("services.table.owner.OUTAGE_S", 0.0)
     await house.node("table-2", grace_s=600)
-    await house.open(node="table-2", clocks={"betting_ms": 10_000})
+    # Without a grace of its own.
+    await house.open(node="table-2", clocks={"betting_ms": 10_000, "grace_ms": 0})
     ann = await house.seat("ann")
     async with ann.playing("t1") as stream:
         await stream.command("t1", bet(100))
