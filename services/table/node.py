@@ -83,7 +83,7 @@ class Node:
         self._leaving: dict[str, str] = {}
         self._parting: set[asyncio.Task[None]] = set()
         self._admission = Admission()
-        self._presence = Presence(self._back)
+        self._presence = Presence(self._back, self._lapsed)
         self._meter = LoadMeter()
         self.cashier: Cashier = Cashier(log)
         self.sweep = Sweep(name, log, codec, directory, errands, self.owners)
@@ -118,6 +118,13 @@ class Node:
             facts = {"owner": place.owner, "address": place.address, "epoch": str(place.epoch)}
             raise CroupierError("NOT_OWNER", "another node has the table", "table_id", facts)
         raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
+
+    def check_current(self, owner: TableOwner) -> None:
+        """That what is known of the table here is how it stands. Raises `NO_OWNER` where this
+        node's lease is over: another one may have gone on with the table, and this one not heard.
+        """
+        if not self._presence.has_lease and self.owners.get(owner.table_id) is owner:
+            raise CroupierError("NO_OWNER", "this node has no lease: try again", "table_id")
 
     async def _taken_up(self, table_id: str, claiming: asyncio.Task[TableOwner]) -> TableOwner:
         """What the claim comes to, if it does not take longer than a caller may be kept waiting:
@@ -155,6 +162,11 @@ class Node:
     def _back(self) -> None:
         for owner in self.owners.values():
             owner.back()
+
+    def _lapsed(self) -> None:
+        _log.warning("lease_over", tables=len(self.owners))
+        for owner in self.owners.values():
+            owner.send_viewers_on()
 
     def _changed(self, owner: TableOwner) -> None:
         """A table has changed, or is let go."""

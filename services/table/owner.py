@@ -185,6 +185,13 @@ class TableOwner:
             del self._viewers[viewer]
             metrics.watchers.dec()
 
+    def send_viewers_on(self) -> None:
+        """All viewers are to look for the table again."""
+        for viewer in self._viewers:
+            viewer.end()
+        metrics.watchers.dec(len(self._viewers))
+        self._viewers.clear()
+
     # ---- The one task
 
     async def _run(self) -> None:
@@ -362,10 +369,7 @@ class TableOwner:
         self._clock.stop()
         if self._nudge is not None:
             self._nudge.cancel()
-        for viewer in self._viewers:
-            viewer.end()
-        metrics.watchers.dec(len(self._viewers))
-        self._viewers.clear()
+        self.send_viewers_on()
         self._wake()
         self._act(self)
 

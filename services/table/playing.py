@@ -160,6 +160,7 @@ class Stream:
         if isinstance(place, There):
             self._watch_there(table_id, after, place)
             return
+        self._routes.node.check_current(place)
         viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
         self._watched[table_id] = (viewer, place)
         try:

@@ -62,6 +62,9 @@ class Node:
             raise CroupierError("NO_OWNER", "nobody has it", "table_id")
         return owner
 
+    def check_current(self, owner: Any) -> None:
+        """It is."""
+
     async def moved(self, table_id: str, tried: object, within_s: float) -> None:
         """Nobody waits here, but for what has gone for good."""
         if self.gone_for_good:
