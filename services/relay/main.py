@@ -22,7 +22,8 @@ async def serve(settings: RelaySettings, stopping: asyncio.Event) -> None:
         pool = await open_pool(dsn, settings.database_pool_size, settings.node)
         stack.push_async_callback(pool.close)
         log = await stack.enter_async_context(PostgresLog(pool))
-        relaying = asyncio.create_task(Relay(log, dsn, client).run(), name="relay")
+        relay = Relay(log, dsn, client, settings.nats_replicas)
+        relaying = asyncio.create_task(relay.run(), name="relay")
         serving = asyncio.create_task(Server(settings).run_until(stopping), name="grpc")
         try:
             await asyncio.wait({relaying, serving}, return_when=asyncio.FIRST_COMPLETED)

@@ -38,10 +38,11 @@ class PartitionRelay:
     remembers it, consumers skip them by their position for ever.
     """
 
-    def __init__(self, partition: str, dsn: str, client: Client) -> None:
+    def __init__(self, partition: str, dsn: str, client: Client, replicas: int) -> None:
         self._partition = partition
         self._dsn = dsn
         self._client = client
+        self._replicas = replicas
         self._log = _log.bind(partition=partition)
         self._committed = asyncio.Event()
         self._head = 0
@@ -83,7 +84,7 @@ class PartitionRelay:
             await take_turn(connection, f"relay {self._partition}")
             self._position = await read_position(connection, self._partition)
             self._log.info("relay_active", position=self._position)
-            await ensure_stream(self._client)
+            await ensure_stream(self._client, self._replicas)
             await self._publish(connection, publisher)
         finally:
             connection.terminate()

@@ -21,12 +21,14 @@ _log = structlog.get_logger()
 
 
 class Relay:
-    """Relays every partition, also those that are added while it runs."""
+    """Relays every partition, also those that are added while it runs, to a stream that lies on
+    `replicas` servers."""
 
-    def __init__(self, log: EventLog, dsn: str, client: Client) -> None:
+    def __init__(self, log: EventLog, dsn: str, client: Client, replicas: int = 1) -> None:
         self._eventlog = log
         self._dsn = dsn
         self._client = client
+        self._replicas = replicas
         self._relays: dict[str, PartitionRelay] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -51,7 +53,7 @@ class Relay:
         for partition, head in heads.items():
             relay = self._relays.get(partition)
             if relay is None:
-                relay = PartitionRelay(partition, self._dsn, self._client)
+                relay = PartitionRelay(partition, self._dsn, self._client, self._replicas)
                 self._relays[partition] = relay
                 self._tasks.append(asyncio.create_task(relay.run(), name=f"relay {partition}"))
             relay.committed(head.position)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlsplit
 
 import structlog
 from nats.aio.client import Client
@@ -76,13 +77,19 @@ class _Connection(Client):
             await super().close()
 
 
-async def connect(url: str, name: str) -> Client:
+async def connect(urls: str, name: str) -> Client:
     """A connection that comes back by itself, for ever. Where it is not up in a moment it comes
-    later: a service does without the bus, which only makes things quicker."""
+    later: a service does without the bus, which only makes things quicker. `urls` are those of one
+    server, or of several of a cluster with commas between them, all with one user and password."""
     client = _Connection()
+    servers = urls.split(",")
+    first = urlsplit(servers[0])
     await client.come(
         FIRST_WAIT_S,
-        servers=url,
+        servers=servers,
+        # Servers tell of each other without the password that their addresses here have.
+        user=first.username,
+        password=first.password,
         name=name,
         connect_timeout=int(CONNECT_TIMEOUT_S),
         max_reconnect_attempts=-1,
@@ -99,11 +106,16 @@ async def _expected(error: Exception) -> None:
     waits for an answer meets a time-out, which is told there."""
 
 
-async def ensure_stream(client: Client, duplicate_window_s: float = DUPLICATE_WINDOW_S) -> None:
-    """Makes the stream if it is not there (any more). Raises `nats.errors.Error`."""
+async def ensure_stream(
+    client: Client, replicas: int = 1, duplicate_window_s: float = DUPLICATE_WINDOW_S
+) -> None:
+    """Makes the stream if it is not there (any more), on so many servers, and spreads one that is
+    on fewer. Raises `nats.errors.Error`."""
     jetstream = client.jetstream()
     try:
-        await jetstream.stream_info(STREAM)
+        found = (await jetstream.stream_info(STREAM)).config
+        if (found.num_replicas or 1) < replicas:
+            await jetstream.update_stream(found, num_replicas=replicas)
     except NotFoundError:
         await jetstream.add_stream(
             StreamConfig(
@@ -111,6 +123,7 @@ async def ensure_stream(client: Client, duplicate_window_s: float = DUPLICATE_WI
                 subjects=[SUBJECTS],
                 retention=RetentionPolicy.LIMITS,
                 storage=StorageType.FILE,
+                num_replicas=replicas,
                 max_age=MAX_AGE_S,
                 duplicate_window=duplicate_window_s,
             )
@@ -120,15 +133,16 @@ async def ensure_stream(client: Client, duplicate_window_s: float = DUPLICATE_WI
 async def ensure_durable(
     client: Client, durable: str, subjects: str, since: datetime | None
 ) -> None:
-    """Makes the stream and a durable pull consumer if they are not there (any more).
+    """Makes a durable pull consumer if it is not there (any more). It is where its stream is.
 
-    A new durable starts with messages stored at `since`; None: with the first one there is.
+    A new durable starts with messages stored at `since`; None: with the first one there is. Raises
+    `nats.errors.Error`, also where there is no stream: the relay makes it, which alone knows on how
+    many servers.
     """
     jetstream = client.jetstream()
     try:
         await jetstream.consumer_info(STREAM, durable)
     except NotFoundError:
-        await ensure_stream(client)
         await jetstream.add_consumer(
             STREAM,
             ConsumerConfig(

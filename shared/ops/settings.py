@@ -87,7 +87,7 @@ class ServiceSettings(BaseSettings):
     # Of this service's own login role.
     database_dsn: SecretStr
     database_pool_size: int = Field(default=8, ge=1, le=64)
-    # With user and password.
+    # With user and password; several servers of a cluster with commas between them.
     nats_url: SecretStr
     # After this many seconds a drain is cut short and the process ends with status 1.
     drain_timeout_s: float = Field(default=20.0, gt=0, le=300)
@@ -106,9 +106,11 @@ class WalletSettings(ServiceSettings):
 
 
 class RelaySettings(ServiceSettings):
-    """The relay serves health only, besides its metrics."""
+    """The relay serves health only, besides its metrics. It makes the stream on the bus."""
 
     service: ServiceName = "relay"
+    # On so many servers of a NATS cluster lies what is on the bus.
+    nats_replicas: int = Field(default=1, ge=1, le=5)
 
 
 class FieldKeys(BaseSettings):
