@@ -88,7 +88,9 @@ def opening(request: table_pb2.OpenTableRequest, defaults: e.Clocks) -> Proposal
 def _rules(text: str) -> dict[str, object]:
     try:
         rules = json.loads(text or "{}")
-    except ValueError:
+        # JSON may escape what is no character, and no answer can name such a setting.
+        json.dumps(rules, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
         raise SettingError("rules_json", "settings are a JSON object") from None
     if not isinstance(rules, dict):
         raise SettingError("rules_json", "settings are a JSON object")

@@ -73,6 +73,8 @@ IMPOSSIBLE: tuple[tuple[dict[str, Any], str, str], ...] = (
     ({"rules_json": "{"}, "BAD_SETTING", "rules_json"),
     ({"rules_json": "[]"}, "BAD_SETTING", "rules_json"),
     ({"rules_json": '{"luck": 1}'}, "BAD_SETTING", "luck"),
+    ({"rules_json": '{"\\ud800": 1}'}, "BAD_SETTING", "rules_json"),  # half of a character
+    ({"rules_json": "[" * 100_000}, "BAD_SETTING", "rules_json"),
     ({"rules_json": '{"min": 100, "max": 99}'}, "BAD_SETTING", "max"),
     ({"seats": 65}, "BAD_SETTING", "seats"),
     ({"seats": -1}, "BAD_SETTING", "seats"),
