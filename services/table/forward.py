@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeVar
 
 import grpc
@@ -19,6 +21,7 @@ from shared.errors import CroupierError
 from shared.rpc.caller import caller
 from shared.rpc.channel import call_metadata, connect
 from shared.rpc.errors import from_rpc_error
+from shared.rpc.server import MAX_STREAMS_PER_CONNECTION
 
 SERVICE = table_pb2.DESCRIPTOR.services_by_name["TableService"]
 FORWARDED_KEY = "croupier-forwarded"
@@ -28,6 +31,9 @@ somewhere else. In all that is longer than a lease and a claim take."""
 ELSEWHERE = ("NOT_OWNER", "NO_OWNER", "DRAINING")
 """Refusals that say nothing about the call, only that another node is to be asked."""
 CALL_TIMEOUT_S = 30.0
+MOST_STREAMS = MAX_STREAMS_PER_CONNECTION // 2
+"""On one connection to another node: beyond what that allows, calls would wait for ever and say
+nothing. The rest is for calls that are over with their answer."""
 
 T = TypeVar("T")
 
@@ -77,44 +83,67 @@ def tried_at(refused: CroupierError) -> There | None:
     return There(facts["address"], int(facts["epoch"])) if "address" in facts else None
 
 
+@dataclass(slots=True)
+class _Connection:
+    channel: grpc.aio.Channel
+    streams: int = 0
+
+    def over(self, _: object) -> None:
+        self.streams -= 1
+
+
 class Peers:
-    """Connections to the other nodes, one each, made when they are needed."""
+    """Connections to the other nodes, made when they are needed: one each, and another one for
+    every `MOST_STREAMS` streams that are open at once."""
 
     def __init__(self) -> None:
-        self._channels: dict[str, grpc.aio.Channel] = {}
+        self._connections: dict[str, list[_Connection]] = {}
 
-    def channel(self, address: str) -> grpc.aio.Channel:
-        """The connection to a node."""
-        known = self._channels.get(address)
-        if known is None:
-            known = self._channels[address] = connect(address, retries=False)
-        return known
+    def connect(self, address: str) -> grpc.aio.Channel:
+        """A new connection to a node."""
+        return connect(address, retries=False)
+
+    def _connection(self, address: str) -> _Connection:
+        known = self._connections.setdefault(address, [])
+        for connection in known:
+            if connection.streams < MOST_STREAMS:
+                return connection
+        known.append(_Connection(self.connect(address)))
+        return known[-1]
 
     async def close(self) -> None:
         """Ends all of them."""
-        await asyncio.gather(*(channel.close() for channel in self._channels.values()))
+        every = chain.from_iterable(self._connections.values())
+        await asyncio.gather(*(connection.channel.close() for connection in every))
 
     def play(self, address: str, token: str) -> Any:
         """An open `Play` call at another node; it takes and gives bytes."""
-        open_: Any = self.channel(address).stream_stream(path("Play"))
-        return open_(metadata=forwarded_metadata(token))
+        return self._stream(address, "Play", token)
 
     def watch(self, address: str, request: Message, token: str) -> Any:
         """An open `Watch` call at another node; it gives bytes."""
-        open_: Any = self.channel(address).unary_stream(path("Watch"))
-        return open_(request.SerializeToString(), metadata=forwarded_metadata(token))
+        return self._stream(address, "Watch", token, request.SerializeToString())
 
     def lobby(self, address: str, token: str) -> Any:
         """An open `WatchLobby` call at another node, for its own tables; it gives bytes."""
-        open_: Any = self.channel(address).unary_stream(path("WatchLobby"))
-        return open_(b"", metadata=forwarded_metadata(token))
+        return self._stream(address, "WatchLobby", token, b"")
+
+    def _stream(self, address: str, method: str, token: str, *request: bytes) -> Any:
+        connection = self._connection(address)
+        channel: Any = connection.channel
+        open_ = (channel.unary_stream if request else channel.stream_stream)(path(method))
+        call = open_(*request, metadata=forwarded_metadata(token))
+        connection.streams += 1
+        call.add_done_callback(connection.over)
+        return call
 
     async def ask(self, address: str, method: str, request: Message) -> bytes:
         """The answer of another node as it came, to a call with the running call's token.
 
         Raises the other node's refusal, or `NO_OWNER` where it is gone.
         """
-        call: Any = self.channel(address).unary_unary(path(method))
+        channel: Any = self._connection(address).channel
+        call = channel.unary_unary(path(method))
         try:
             answer: bytes = await call(
                 request.SerializeToString(),

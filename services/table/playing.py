@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextvars import copy_context
 from functools import partial
 from itertools import count
 from operator import attrgetter
@@ -69,6 +70,8 @@ class Stream:
         self._again: dict[str, list[Sent]] = {}
         self._bringing: dict[str, asyncio.Task[None]] = {}
         self._numbers = count()
+        # Whoever notices that a table has left, what is done about it is this call's.
+        self._context = copy_context()
 
     # ---- What the client hears
 
@@ -116,14 +119,24 @@ class Stream:
     async def watch(self, table_id: str, after: int) -> None:
         """Begins (or begins again) to watch a table; raises `TABLE_NOT_FOUND`, `NO_OWNER`."""
         self.stop(table_id)
-        if len(self._watched) + len(self._links) + len(self._following) >= MOST_TABLES:
-            raise CroupierError("BAD_REQUEST", f"{MOST_TABLES} tables a stream", "table_id")
+        self._make_room(table_id)
         self._acknowledging.watch(table_id)
         try:
             await self._watch(table_id, after, 0)
         except CroupierError:
             self._not_watched(table_id)
             raise
+
+    def _make_room(self, table_id: str) -> None:
+        """For one more table, unless it is one that the stream has already."""
+        tables = self._watched.keys() | self._links.keys() | self._following.keys()
+        if table_id in tables or len(tables) < MOST_TABLES:
+            return
+        idle = (link for link in self._links.values() if not link.watching and not link.unanswered)
+        link = next(idle, None)
+        if link is None:
+            raise CroupierError("BAD_REQUEST", f"{MOST_TABLES} tables a stream", "table_id")
+        self._hang_up(link)
 
     def stop(self, table_id: str) -> None:
         """Ends the updates of a table."""
@@ -195,7 +208,7 @@ class Stream:
             return
         tries = self._tries[table_id] = self._tries.get(table_id, 0) + 1
         following = self._until_back(table_id, seen, tried, tries)
-        self._following[table_id] = asyncio.create_task(following)
+        self._following[table_id] = asyncio.create_task(following, context=self._context)
 
     async def _until_back(self, table_id: str, seen: int, tried: There | None, tries: int) -> None:
         try:
@@ -245,6 +258,8 @@ class Stream:
         link.close()
         for sent in link.unanswered:
             self._send_again(sent)
+        if link.watching:
+            self._follow(link.table_id, link.seen, link.there)
 
     def _heard(self, link: Link, raw: bytes, answer: table_pb2.PlayResponse) -> None:
         kind = answer.WhichOneof("response")
@@ -347,6 +362,7 @@ class Stream:
     async def _send_now(self, sent: Sent) -> None:
         place = await self._place(sent.table_id)
         if isinstance(place, There):
+            self._make_room(sent.table_id)
             sent.tried = place
             self._link(sent.table_id, place).send(sent)
             return
@@ -387,7 +403,7 @@ class Stream:
         waiting.append(sent)
         waiting.sort(key=attrgetter("number"))
         if sent.table_id not in self._bringing:
-            bringing = asyncio.create_task(self._bring(sent.table_id))
+            bringing = asyncio.create_task(self._bring(sent.table_id), context=self._context)
             self._bringing[sent.table_id] = bringing
 
     async def _bring(self, table_id: str) -> None:

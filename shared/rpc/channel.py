@@ -29,6 +29,8 @@ _SERVICE_CONFIG = {
 _OPTIONS = (
     ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
     ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),
+    # A channel is a connection: those to one address would share one, and its bound on calls.
+    ("grpc.use_local_subchannel_pool", 1),
     ("grpc.service_config", json.dumps(_SERVICE_CONFIG)),
     # The other side is restarted within a second or two: do not wait up to two minutes to see it.
     ("grpc.initial_reconnect_backoff_ms", 100),

@@ -146,6 +146,7 @@ class StreamCall:
         self._to_client: asyncio.Queue[Any] = asyncio.Queue()
         self._waiting: dict[bool, list[Callable[[], None]]] = {True: [], False: []}
         self._ended = False
+        self._over: list[Callable[[StreamCall], None]] = []
         self._writing = False
         self._deserialize: Callable[[bytes], Any] = bytes
         self._serialize: Callable[[Any], bytes] = bytes
@@ -223,8 +224,14 @@ class StreamCall:
         self._send(True, self._hang_up)
         return True
 
+    def add_done_callback(self, callback: Callable[[StreamCall], None]) -> None:
+        """Is called once, when the call is over at this end."""
+        self._over.append(callback)
+
     def _finish(self) -> None:
         self._ended = True
+        for callback in self._over:
+            callback(self)
         if self in self._network.calls:
             self._network.calls.remove(self)
 

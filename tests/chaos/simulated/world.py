@@ -59,8 +59,8 @@ class SimulatedPeers(Peers):
         super().__init__()
         self._network = network
 
-    def channel(self, address: str) -> Any:
-        """See `Peers.channel`."""
+    def connect(self, address: str) -> Any:
+        """See `Peers.connect`."""
         return Channel(self._network, (address,))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextvars import Context
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +14,12 @@ from croupier.table.v1 import table_pb2 as pb
 from services.table.playing import MOST_TABLES, Stream
 from services.table.proposal import Answer, Proposal
 from services.table.watching import Change, Viewer
+from services.table.whereabouts import There
 from shared.errors import CroupierError
 from shared.rpc.access import Role
-from shared.rpc.caller import Caller
+from shared.rpc.caller import Caller, bind
 from tests.unit.table.story import Story
+from tests.unit.table_service.test_link import Call
 
 ANN = Caller("ann", Role.PLAYER, "token")
 
@@ -50,17 +53,31 @@ class Node:
         self.tables: dict[str, Any] = {}
         self.looked = 0
         self.node = self
-        self.peers = None
+        self.peers = self
         self.whereabouts = self
         self.gone_for_good = False
+        self.there: There | None = None
+        self.calls: list[Call] = []
+        self.lost: list[Any] = []
         self.back = asyncio.Event()
 
     async def find(self, table_id: str) -> Any:
         self.looked += 1
         owner = self.tables.get(table_id)
+        if owner is None and self.there is not None:
+            facts = {"address": self.there.address, "epoch": str(self.there.epoch)}
+            raise CroupierError("NOT_OWNER", "another one has it", "table_id", facts)
         if owner is None:
             raise CroupierError("NO_OWNER", "nobody has it", "table_id")
         return owner
+
+    def play(self, address: str, token: str) -> Call:
+        self.calls.append(Call(2))
+        return self.calls[-1]
+
+    def rely(self, table_id: str, address: str, lost: Any) -> Any:
+        self.lost.append(lost)
+        return lambda: None
 
     def check_current(self, owner: Any) -> None:
         """It is."""
@@ -85,7 +102,8 @@ async def stream(node: Node) -> AsyncIterator[Stream]:
 
 async def heard(updates: AsyncIterator[pb.PlayResponse | bytes]) -> pb.PlayResponse:
     """What comes next, as the client reads it."""
-    answer = await anext(updates)
+    async with asyncio.timeout(5):
+        answer = await anext(updates)
     return pb.PlayResponse.FromString(answer) if isinstance(answer, bytes) else answer
 
 
@@ -185,3 +203,69 @@ async def test_what_waits_for_its_table_holds_up_no_other_and_keeps_its_order(
     node.back.set()
     answered = [(await heard(updates)).acknowledgement.command_id for _ in range(3)]
     assert answered == away.proposed == [str(UUID(int=number)) for number in (0, 1, 3)]
+
+
+def said(table_id: str, **action: Any) -> pb.PlayRequest:
+    return pb.PlayRequest(
+        table_id=table_id, command=pb.Command(command_id=str(UUID(int=1)), **action)
+    )
+
+
+async def say(*requests: pb.PlayRequest) -> AsyncIterator[pb.PlayRequest]:
+    for request in requests:
+        yield request
+    await asyncio.Event().wait()
+
+
+async def test_a_command_that_finds_its_table_claimed_anew_takes_the_watch_along(
+    node: Node, stream: Stream
+) -> None:
+    node.there = There("n2:1", 1)
+    await stream.watch("t1", 0)
+    node.there = There("n2:1", 2)
+    stream.read(say(said("t1", join=pb.JoinTable())))
+    async with asyncio.timeout(5):
+        while len(node.calls) < 2:
+            await asyncio.sleep(0)
+        await node.calls[1].all_written.wait()
+    assert sorted(node.calls[1].written) == ["command", "watch"]
+
+
+async def test_commands_to_other_nodes_count_where_they_are_under_way(
+    node: Node, stream: Stream
+) -> None:
+    node.there = There("n2:1", 1)
+    for number in range(MOST_TABLES - 1):
+        await stream.watch(f"t{number}", 0)
+    stream.read(say(said("more", join=pb.JoinTable()), said("too many", join=pb.JoinTable())))
+    told = await heard(stream.updates())
+    assert (told.refusal.reason, told.refusal.table_id) == ("BAD_REQUEST", "too many")
+    assert len(node.calls) == MOST_TABLES
+
+
+async def test_a_link_that_nothing_is_awaited_from_makes_room(node: Node, stream: Stream) -> None:
+    node.there = There("n2:1", 1)
+    for number in range(MOST_TABLES):
+        await stream.watch(f"t{number}", 0)
+    stream.stop("t3")
+    await stream.watch("more", 0)
+    assert await refusal(stream.watch("too many", 0)) == ("BAD_REQUEST", "table_id")
+
+
+async def test_whoever_notices_that_a_table_left_its_commands_are_still_the_callers(
+    node: Node,
+) -> None:
+    pete = Caller("pete", Role.PIT, "token")
+    bind(pete, UUID(int=7))
+    stream = Stream(node, pete, forwarded=False, plays=True)  # type: ignore[arg-type]
+    node.there = There("n2:1", 1)
+    stream.read(say(said("t1", report_incident=pb.ReportIncident(incident="dealer_change"))))
+    async with asyncio.timeout(5):
+        while not (node.calls and node.calls[0].written):
+            await asyncio.sleep(0)
+    here = node.tables["t1"] = Owner()
+    [lost] = node.lost
+    Context().run(lost)
+    assert (await heard(stream.updates())).acknowledgement.command_id == str(UUID(int=1))
+    assert here.proposed == [str(UUID(int=1))]
+    stream.close()
