@@ -148,7 +148,7 @@ async def test_a_call_is_passed_on_once(pair: House) -> None:
         await ann.tables.GetTable(request, metadata=passed_on)
     assert told(refused.value) == ("NOT_OWNER", "table_id")
     facts = from_rpc_error(refused.value).facts
-    assert (facts["owner"], facts["epoch"]) == ("node-b", "1")
+    assert (facts["owner"], facts["epoch"]) == ("node-b", str(await epoch_of(pair, there)))
     stream = PlayCall(ann.tables.Play(metadata=passed_on))
     await stream.watch(there)
     assert (await stream.next()).refusal.reason == "NOT_OWNER"
@@ -170,9 +170,10 @@ async def test_tables_move_to_a_new_node_between_hands(empty_house: House) -> No
     async with ann.playing(idle, busy) as stream:
         await stream.command(busy, bet(100))
         await stream.event("BetPlaced")
+        epoch = await epoch_of(house, busy)
         await house.node("node-b")
         await owned_by(house, idle, "node-b")
-        assert await epoch_of(house, busy) == 1
+        assert await epoch_of(house, busy) == epoch
         await play_hand(stream, busy)
         await owned_by(house, busy, "node-b")
         # The stream goes on where the tables are now.
@@ -183,7 +184,7 @@ async def test_tables_move_to_a_new_node_between_hands(empty_house: House) -> No
         await stream.answered(await stream.command(idle, command(join=pb.JoinTable())))
         for table_id in (idle, busy):
             assert_seamless([each for each in stream.updates if each.table_id == table_id])
-    assert await epoch_of(house, busy) == 2
+    assert await epoch_of(house, busy) > epoch
 
 
 async def hand_in_progress(house: House, table_id: str) -> tuple[PlayCall, pb.Command]:
@@ -210,9 +211,12 @@ async def test_a_killed_node_s_tables_go_on_with_the_hand_and_its_clock(empty_ho
     table_id = table_of("node-a")
     stream, placed = await hand_in_progress(house, table_id)
     offered = stream.updates[-1].table.deadline.ToMicroseconds()
+    epoch = await epoch_of(house, table_id)
     killed.kill()
-    claimed = await stream.event("TableClaimed")
-    assert (claimed.table_claimed.node, claimed.table_claimed.epoch) == ("node-b", 2)
+    claimed = (await stream.event("TableClaimed")).table_claimed
+    while claimed.epoch <= epoch:
+        claimed = (await stream.event("TableClaimed")).table_claimed
+    assert claimed.node == "node-b"
     assert stream.updates[-1].table.deadline.ToMicroseconds() > offered
     # What was asked of the dead node has its answer here.
     answer = (await stream.answered(await stream.command(table_id, placed))).acknowledgement
@@ -296,7 +300,7 @@ async def test_what_was_under_way_at_a_node_that_dies_is_carried_out_once_and_in
         assert await ann.execute(table_id, alone) == calling.result()
         assert_seamless(stream.updates)
     assert (await house.types(table_id)).count("BetPlaced") == 5
-    assert await epoch_of(house, table_id) == 2
+    assert await epoch_of(house, table_id) >= 2
 
 
 async def test_the_log_refuses_an_owner_that_is_not_the_last(house: House) -> None:
@@ -393,7 +397,7 @@ async def test_a_node_that_stops_hands_its_tables_over_at_once(empty_house: Hous
     await play_hand(stream, table_id)
     assert_seamless(stream.updates)
     stream.cancel()
-    assert await epoch_of(house, table_id) == 2
+    assert await epoch_of(house, table_id) >= 2
     live: list[Any] = await house.sql("SELECT node FROM tables.nodes")
     assert [row["node"] for row in live] == ["node-b"]
 

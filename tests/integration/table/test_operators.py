@@ -92,9 +92,10 @@ async def test_a_drained_node_hands_its_tables_over_and_players_play_on(pair: Ho
         await stream.command(busy, bet(100))
         await stream.command(busy, done())
         await stream.event("CutOffered")
+        epoch = await epoch_of(pair, busy)
         assert await drain(pair, "node-a") == 2
         await owned_by(pair, idle, "node-b")
-        assert await epoch_of(pair, busy) == 1
+        assert await epoch_of(pair, busy) == epoch
         assert (await listed(pair))["node-a"].drained
         await stream.command(busy, cut())
         await stream.event("HandSettled")
@@ -110,7 +111,7 @@ async def test_a_drained_node_hands_its_tables_over_and_players_play_on(pair: Ho
         await play_hand(stream, busy)
         for table_id in (idle, busy):
             assert_seamless([each for each in stream.updates if each.table_id == table_id])
-    assert await epoch_of(pair, busy) == 3
+    assert await epoch_of(pair, busy) >= epoch + 2
 
 
 async def test_a_drained_node_stays_empty_when_it_starts_again(pair: House) -> None:
@@ -179,10 +180,11 @@ async def test_a_table_where_bets_never_cease_moves_all_the_same(pair: House) ->
     async with ann.playing(table_id) as stream:
         await play_hand(stream, table_id)
         await bet_as_soon_as_possible(stream, table_id)
+        epoch = await epoch_of(pair, table_id)
         await move(pair, table_id, "node-b")
         # The next bet is on its way before the hand is over.
         await stream.command(table_id, done())
-        while await epoch_of(pair, table_id) == 1:
+        while await epoch_of(pair, table_id) == epoch:
             await bet_as_soon_as_possible(stream, table_id)
             await stream.command(table_id, done())
         await play_hand(stream, table_id)
