@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import asyncpg
 
 from services.table.load import Load
-from shared.log import on_connection
+from shared.log import on_connection, stream_versions
 from shared.log.patience import Pool
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +229,12 @@ class Directory:
             for row in await self._fetch(_PLACES, list(table_ids))
         }
 
+    async def versions(self, table_ids: Sequence[str]) -> dict[str, int]:
+        """How many events each of these tables has in the log."""
+        streams = {f"table/{table_id}": table_id for table_id in table_ids}
+        known = await self._with_connection(lambda connection: stream_versions(connection, streams))
+        return {streams[stream]: version for stream, version in known.items()}
+
     async def claimed(self, table_id: str, epoch: int) -> None:
         """Says that this node has the table, after the log has said so."""
         await self._execute(_CLAIMED, self._node, self._incarnation, [table_id], [epoch])
@@ -255,20 +263,17 @@ class Directory:
         )
 
     async def _execute(self, sql: str, *arguments: Any) -> None:
-        await on_connection(
-            self._pool,
-            lambda connection: connection.execute(sql, *arguments, timeout=CALL_TIMEOUT_S),
-            GIVE_UP_AFTER_S,
-            CALL_TIMEOUT_S,
+        await self._with_connection(
+            lambda connection: connection.execute(sql, *arguments, timeout=CALL_TIMEOUT_S)
         )
 
     async def _fetch(self, sql: str, *arguments: Any) -> list[asyncpg.Record]:
-        return await on_connection(
-            self._pool,
-            lambda connection: connection.fetch(sql, *arguments, timeout=CALL_TIMEOUT_S),
-            GIVE_UP_AFTER_S,
-            CALL_TIMEOUT_S,
+        return await self._with_connection(
+            lambda connection: connection.fetch(sql, *arguments, timeout=CALL_TIMEOUT_S)
         )
+
+    async def _with_connection(self, call: Callable[[Any], Awaitable[T]]) -> T:
+        return await on_connection(self._pool, call, GIVE_UP_AFTER_S, CALL_TIMEOUT_S)
 
 
 def _placed(row: asyncpg.Record) -> Placed:

@@ -305,6 +305,10 @@ class Node:
         )
         asked_s = asyncio.get_running_loop().time()
         held = await self.directory.heartbeat(self._lease_ttl_s, self._stopping, figures)
+        # A renewal whose answer was lost is held by the directory, and may have come too late.
+        held = held and self._presence.has_lease
+        if not held:
+            await self._look_for_successors()
         self._presence.leased(asked_s, self._lease_ttl_s, held)
         whole = self._beats % LOOK_AT_ALL_EVERY == 0
         self._beats += 1
@@ -330,6 +334,14 @@ class Node:
             if owner is not None:
                 await self.directory.closed(table_id)
                 await owner.release(CroupierError("NO_OWNER", "the table is closed", "table_id"))
+
+    async def _look_for_successors(self) -> None:
+        """Others may have taken tables of this node while it had no lease. Before it shows one as
+        if it were now, it asks the log, which knows of claims that the directory does not yet."""
+        versions = await self.directory.versions(list(self.owners))
+        owners = [(self.owners.get(table_id), version) for table_id, version in versions.items()]
+        behind = [owner for owner, version in owners if owner and owner.state.version < version]
+        await asyncio.gather(*(owner.look_for_successor() for owner in behind))
 
     async def _set_right(self, placed: Iterable[Placed]) -> None:
         """A table that the directory says is another's by a later claim is lost, and nobody here

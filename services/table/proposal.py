@@ -55,6 +55,8 @@ class Proposal:
         """Tells whoever proposed it."""
         if not self.done.done():
             self.done.set_exception(why)
+            # Looked at: whoever proposed it may have given up meanwhile.
+            self.done.exception()
 
 
 def as_append(

@@ -109,6 +109,15 @@ class FarDirectory:
 
         return await self._far.ask(there)
 
+    async def versions(self, table_ids: Sequence[str]) -> dict[str, int]:
+        """See `Directory`."""
+
+        def there() -> dict[str, int]:
+            latest = dict(sorted(self._database.writers))
+            return {table_id: latest.get(f"table/{table_id}", 0) for table_id in table_ids}
+
+        return await self._far.ask(there)
+
     async def claimed(self, table_id: str, epoch: int) -> None:
         """See `Directory`."""
 

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from services.table import metrics
+from services.table.directory import Directory, Look
 from shared.errors import CroupierError
 from tests.integration.table.house import House
 from tests.integration.table.nodes import at, owned_by, table_of
@@ -64,6 +65,49 @@ async def test_a_node_that_lost_its_lease_shows_no_table_until_it_knows(
         view = await asked
     assert view.version >= placed.version
     assert view.table.table.node == "node-b"
+
+
+async def test_a_node_whose_lease_is_new_shows_no_table_that_another_one_took_meanwhile(
+    cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
+    looks = Looks(monkeypatch, "node-a")
+    house, wire = cut_off
+    await house.node("node-b")
+    table_id = table_of("node-a")
+    await house.open(table_id, node="node-a")
+    ann = await house.seat("ann", table_id, node="node-b")
+    target = cut(wire)
+    await owned_by(house, table_id, "node-b")
+    placed = await ann.execute(table_id, bet(100))
+    looks.go_on.clear()
+    wire.target = target
+    # Its lease is renewed, and the directory not looked at yet.
+    await looks.waiting.wait()
+    try:
+        view = await at(house, "node-a", "ann").view(table_id)
+    finally:
+        looks.go_on.set()
+    assert view.version >= placed.version
+    assert view.table.table.node == "node-b"
+
+
+class Looks:
+    """Holds up the looks of one node into the directory."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, node: str) -> None:
+        self.waiting = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self.go_on.set()
+        look = Directory.look
+
+        async def slowly(directory: Directory) -> Look:
+            if directory._node == node and not self.go_on.is_set():
+                self.waiting.set()
+                await self.go_on.wait()
+            return await look(directory)
+
+        monkeypatch.setattr(Directory, "look", slowly)
 
 
 async def test_viewers_go_on_by_themselves_after_an_outage_of_the_log(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import asyncpg
 import pytest
@@ -87,14 +88,8 @@ class Play:
     async def caught_up(self) -> bool:
         return await self.position() == (await self.house.log.heads())["table.0"].position
 
-    async def moves_on(self) -> None:
-        """Waits until something more is applied."""
-        before = await self.position()
-
-        async def has_moved() -> bool:
-            return await self.position() > before
-
-        await eventually(has_moved)
+    async def is_beyond(self, position: int) -> bool:
+        return await self.position() > position
 
     async def ends_well(self) -> None:
         """All is applied, each hand once, and the balances are what was played."""
@@ -200,9 +195,10 @@ async def test_the_stream_is_deleted_and_comes_again(play: Play) -> None:
 async def test_the_relay_is_killed_in_the_middle(play: Play) -> None:
     play.follow()
     for _ in range(4):
+        before = await play.position()
         relay = play.house.relay()
         await play.play(15)
-        await play.moves_on()
+        await eventually(partial(play.is_beyond, before))
         await play.house.stop(relay)
     await play.play(5)
     await play.ends_well()

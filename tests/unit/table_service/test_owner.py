@@ -265,6 +265,19 @@ async def test_a_caller_that_gives_up_changes_nothing(table: Table) -> None:
     assert (await table.log.types()).count("SitOutChanged") == 2
 
 
+async def test_what_is_refused_after_its_caller_gave_up_is_nobodys_loss(table: Table) -> None:
+    held = await table.open()
+    table.log.may_append.clear()
+    running = held.propose(sit_out())
+    calling = asyncio.create_task(held.submit(sit_out(False)))
+    await asyncio.sleep(0)
+    calling.cancel()
+    held.let_go(CroupierError("DRAINING", "this node stops"))
+    table.log.may_append.set()
+    await running
+    await held.ended()
+
+
 async def test_let_go_it_finishes_what_runs_and_refuses_the_rest(table: Table) -> None:
     held = await table.open()
     table.log.may_append.clear()
