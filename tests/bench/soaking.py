@@ -37,6 +37,7 @@ MEMORY_GROWTH = 1.15
 MEMORY_SLACK_MB = 8.0
 FILES_GROWTH = 1.05  # Postgres opens what a connection has come to need
 MOST_MORE_FILES = 4.0
+DATA_FOLDER = "/data/base/"
 LAG_SLACK_EVENTS = 500.0
 LATENCY_GROWTH = 1.5
 
@@ -81,14 +82,16 @@ class Measures:
         known.looks.append(value)
 
     def look_at(self, house: RunningHouse) -> None:
-        """Memory and open files of each process, its children's included."""
+        """Memory and open files of each process, its children's included. The files of tables and
+        indexes, which each of Postgres' processes keeps open, are as many as there are data."""
         for name, told in house.folder.read()["processes"].items():
             root = psutil.Process(told["pid"])
             own_bytes, files = 0, 0
             for process in (root, *root.children(recursive=True)):
                 try:
                     own_bytes += process.memory_full_info().uss
-                    files += process.num_fds()
+                    data = [each for each in process.open_files() if DATA_FOLDER in each.path]
+                    files += process.num_fds() - len(data)
                 except psutil.NoSuchProcess:  # Postgres ends a worker now and then
                     continue
             memory = (f"{name}: memory", "MB", MEMORY_GROWTH, MEMORY_SLACK_MB)
