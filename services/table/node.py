@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextvars import Context
 
@@ -13,8 +12,10 @@ import structlog
 from services.table import metrics
 from services.table.admission import Admission
 from services.table.cashier import Cashier
+from services.table.closed import ClosedTables
 from services.table.directory import Directory, Look, Peer, Placed, home
 from services.table.errands import Errands
+from services.table.leaving import Leaving
 from services.table.load import LoadMeter
 from services.table.loading import NotKnownError, load
 from services.table.lobby import Lobby
@@ -37,8 +38,6 @@ what nobody has is looked at, unless nodes come or go or operators wish somethin
 CLAIMS_AT_ONCE = 32
 CLAIM_WAIT_S = 5.0
 """How long a caller waits for a claim that is under way."""
-MOST_CLOSED = 64
-"""Closed tables that are kept at hand for those who still ask about them."""
 LEASE_END_S = 0.01
 """How long after the end of another node's lease it is looked who takes its tables."""
 
@@ -77,11 +76,10 @@ class Node:
         self._claiming: dict[str, asyncio.Task[TableOwner]] = {}
         self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
         self._fencing: set[str] = set()
-        self._closed: OrderedDict[str, TableOwner] = OrderedDict()
+        self._closed = ClosedTables(log, codec, self._owner)
         self._in_hand: set[str] = set()
         self._over: set[str] = set()
-        self._leaving: dict[str, str] = {}
-        self._parting: set[asyncio.Task[None]] = set()
+        self._leaving = Leaving(name, directory, nudges, self._table_left)
         self._admission = Admission()
         self._presence = Presence(self._back, self._lapsed)
         self._meter = LoadMeter()
@@ -113,7 +111,7 @@ class Node:
                 raise CroupierError("TABLE_NOT_FOUND", "no such table", "table_id")
             await self.directory.discovered(table_id)
         elif place.closed:
-            return await self._closed_table(table_id)
+            return await self._closed.show(table_id)
         elif place.owner is not None and place.address is not None and place.owner != self.name:
             facts = {"owner": place.owner, "address": place.address, "epoch": str(place.epoch)}
             raise CroupierError("NOT_OWNER", "another node has the table", "table_id", facts)
@@ -135,18 +133,6 @@ class Node:
         if table_id in self._fencing:
             raise CroupierError("SHUFFLE_UNAVAILABLE", "shuffle does not answer", "table_id")
         raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
-
-    async def _closed_table(self, table_id: str) -> TableOwner:
-        """A table where nothing can happen any more needs no owner: any node may show it, and say
-        again what became of an old command. Nothing it could append is allowed by the rules."""
-        state = await load(self.log, self.codec, table_id)
-        shown = self._closed.get(table_id)
-        if shown is None:
-            shown = self._closed[table_id] = self._owner(state)
-            if len(self._closed) > MOST_CLOSED:
-                _, oldest = self._closed.popitem(last=False)
-                await oldest.release(CroupierError("NO_OWNER", "ask again", "table_id"))
-        return shown
 
     def _owner(self, state: TableState) -> TableOwner:
         return TableOwner(
@@ -187,9 +173,12 @@ class Node:
         if over(state):
             self._over.add(table_id)
             self._wake.set()
-        elif table_id in self._leaving and owner.between_hands:
-            # Now, because the next bet may come at any moment.
-            self._part_with([owner])
+        else:
+            self._leaving.changed(owner)
+
+    def _table_left(self) -> None:
+        if self._stopping:
+            self.look_now()
 
     def _forget(self, table_id: str) -> None:
         del self.owners[table_id]
@@ -197,7 +186,7 @@ class Node:
         self._snapshots.forget(table_id)
         self._in_hand.discard(table_id)
         self._over.discard(table_id)
-        self._leaving.pop(table_id, None)
+        self._leaving.forget(table_id)
 
     async def open_table(self, table_id: str, proposal: Proposal) -> TableState:
         """Opens a table: the first event of its stream. The same command again finds it open.
@@ -279,11 +268,12 @@ class Node:
         claims = list(self._claiming.values())
         for claim in claims:
             claim.cancel()
-        if claims or self._parting:
-            await asyncio.wait({*claims, *self._parting})
+        if claims:
+            await asyncio.wait(claims)
+        await self._leaving.parted()
         await self._errands.stop()
         why = CroupierError("DRAINING", "this node is stopping: connect again")
-        leaving = [*self.owners.values(), *self._closed.values()]
+        leaving = [*self.owners.values(), *self._closed.kept]
         await asyncio.gather(*(owner.release(why) for owner in leaving))
         with contextlib.suppress(LogUnavailableError):  # the lease ends by itself
             await self.directory.gone()
@@ -320,7 +310,7 @@ class Node:
         placed: Sequence[Placed] = look.unowned
         if whole or not held or _seen(look) != self._seen:
             placed = await self.directory.census()
-            self._see_who_leaves(placed, look.takers)
+            self._leaving.see(placed, look.takers, self.owners)
             self._seen = _seen(look)
         await self._set_right(placed)
         for each in placed:
@@ -365,46 +355,6 @@ class Node:
     def _has(self, table_id: str) -> bool:
         return table_id in self.owners or table_id in self._claiming
 
-    def _see_who_leaves(self, placed: Iterable[Placed], takers: Sequence[Peer]) -> None:
-        """Tables of this node that belong to another one, which takes them, go between hands."""
-        homes = {
-            each.table_id: home(each, takers) for each in placed if each.table_id in self.owners
-        }
-        self._leaving = {
-            table_id: place
-            for table_id, place in homes.items()
-            if place is not None and place != self.name
-        }
-        ready = [self.owners[table_id] for table_id in self._leaving]
-        self._part_with([owner for owner in ready if owner.between_hands])
-
-    def _part_with(self, leaving: Sequence[TableOwner]) -> None:
-        """Lets these tables go before anything else can happen at them."""
-        if leaving:
-            nodes = {self._leaving[owner.table_id] for owner in leaving}
-            for owner in leaving:
-                owner.let_go(CroupierError("NO_OWNER", "the table moves to another node"))
-            parting = asyncio.create_task(self._hand_to(nodes, leaving), name="parting")
-            self._parting.add(parting)
-            parting.add_done_callback(self._parted)
-
-    async def _hand_to(self, nodes: Iterable[str], leaving: Sequence[TableOwner]) -> None:
-        await asyncio.gather(*(owner.ended() for owner in leaving))
-        await self.directory.released([owner.table_id for owner in leaving])
-        for node in nodes:
-            self._nudges.nudge(node)
-        if self._stopping:
-            self.look_now()
-
-    def _parted(self, parting: asyncio.Task[None]) -> None:
-        self._parting.discard(parting)
-        error = None if parting.cancelled() else parting.exception()
-        if isinstance(error, CroupierError):
-            # The directory is set right at a later heartbeat, by whoever has the table then.
-            _log.warning("tables_not_handed_over", reason=error.reason)
-        elif error is not None:
-            _log.error("tables_not_handed_over", exc_info=error)
-
     def claim(self, table_id: str) -> asyncio.Task[TableOwner]:
         """Takes up a table: its stream is loaded, and the claim is its next event."""
         # Its own context: a claim is nobody's call, whoever had the table opened.
@@ -437,7 +387,7 @@ class Node:
             state = await self._loaded(table_id)
             if over(state):
                 await self.directory.closed(table_id)
-                return await self._closed_table(table_id)
+                return await self._closed.show(table_id)
             owner = self._owner(state)
             await owner.claim(self.name)
         self._fencing.add(table_id)
