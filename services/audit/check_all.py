@@ -9,6 +9,7 @@ from datetime import datetime
 from services.audit.check_hand import CHECKS
 from services.audit.disclosure import Disclose
 from services.audit.evidence import PAGE_EVENTS, Shoes, decoded, explained
+from services.audit.verify.cashier import CashierWalk
 from services.audit.verify.chain import streams_finding
 from services.audit.verify.findings import Check, Finding
 from services.audit.verify.ledger import Book, LedgerWalk
@@ -80,6 +81,7 @@ class FullCheck:
         self._snapshot = snapshot
         self._progress = Progress()
         self._ledger = LedgerWalk()
+        self._cashier = CashierWalk(snapshot.tables)
         self._at_applied: list[TableState] = []
         self._requested: set[str] = set()
 
@@ -102,6 +104,7 @@ class FullCheck:
             for stream in sorted(self._snapshot.tables):
                 async for _ in self._table(stream):
                     yield progress
+            progress.add(self._cashier.end())
             progress.add(_not_requested(self._snapshot.shoes, self._requested))
             progress.add(_parked_findings(self._snapshot.parked))
             progress.add(self._ledger.compare(self._snapshot.books))
@@ -132,6 +135,7 @@ class FullCheck:
                 findings: list[Finding] = []
                 for read in decoded(events, Check.LEDGER, findings):
                     findings.extend(self._ledger.step(read))
+                    findings.extend(self._cashier.step(read))
                 self._progress.add(findings)
                 position = events[-1].position
                 yield
@@ -158,6 +162,8 @@ class FullCheck:
             findings = await shoes.bring(begun)
             for event in events:
                 findings.extend(walk.step(event))
+                if event.type == "HandSettled":
+                    self._cashier.settled(event)
             await self._match(walk, postings, answers, events[-1].recorded_at, findings)
             shoes.drop(keep=walk.shoes_in_use())
             self._tell(walk, findings)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from services.audit.disclosure import Disclose
 from services.audit.evidence import PAGE_EVENTS, Shoes, TableStates, decoded, explained
+from services.audit.verify.cashier import CashierWalk
 from services.audit.verify.chain import ranges_of
 from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.postings import PostingsWalk
@@ -89,6 +90,7 @@ class HandCheck:
             found.extend(walk.step(event))
         found.extend(walk.end())
         found.extend(await self._postings(walk, range(first, last + 1)))
+        found.extend(_transfers(stream, of_hand))
         findings.extend(
             finding for finding in found if _concerns(finding, hand_id, stream, first, last)
         )
@@ -143,6 +145,19 @@ class HandCheck:
                 )
             await asyncio.sleep(_LOOK_AGAIN_S)
         return applied
+
+
+def _transfers(stream: str, of_hand: Sequence[RecordedEvent]) -> list[Finding]:
+    """The transfers that name the hand, corrections among them."""
+    walk = CashierWalk({stream})
+    findings: list[Finding] = []
+    of_wallet = [event for event in of_hand if category_of(event.stream) == "wallet"]
+    for read in decoded(of_wallet, Check.POSTINGS, findings):
+        findings.extend(walk.step(read))
+    for event in of_hand:
+        if event.type == "HandSettled":
+            walk.settled(event)
+    return [*findings, *walk.end()]
 
 
 def _shoes_of(window: Iterable[RecordedEvent]) -> Iterator[str]:

@@ -16,13 +16,14 @@ from services.wallet.domain import Transfer
 from services.wallet.orders import (
     AccountAnswer,
     Command,
+    Correct,
     TransferAnswer,
     answer_in,
     carry_out,
 )
 from services.wallet.records import Cause
 from shared.errors import CroupierError
-from shared.ledger.accounts import player_account
+from shared.ledger.accounts import player_account, wallet_stream
 from shared.log import (
     CommandRecord,
     LogOverloadedError,
@@ -39,6 +40,14 @@ if TYPE_CHECKING:
 
 MAX_WAITING_COMMANDS = 1_024
 MAX_BATCH_COMMANDS = 64
+
+# A settlement has a cause, the table's event; a correction, which names the hand as well, has none.
+_SETTLED = """
+    SELECT e.hand_id
+      FROM unnest($1::text[], $2::text[]) AS wanted (hand_id, stream)
+      JOIN log.events AS e ON e.hand_id = wanted.hand_id AND e.stream = wanted.stream
+     WHERE e.type = 'TransferPosted' AND e.causation_id IS NOT NULL
+"""
 
 Answer = AccountAnswer | TransferAnswer
 
@@ -180,6 +189,7 @@ async def _transact(
             tables=[table for command in commands for table in command.tables],
             commands=[(command.stream, command.key) for command in commands],
         )
+        settled = await _settled_hands(connection, commands)
         answers: list[Answer | Exception] = []
         told: dict[str, list[NewEvent]] = {}
         for number, command in enumerate(commands):
@@ -188,7 +198,7 @@ async def _transact(
                 if known is not None:
                     answers.append(await _first_answer(connection, command, known))
                 else:
-                    event = _decided(books, command)
+                    event = _decided(books, command, settled)
                     told[command.stream] = [event]
                     answers.append(answer_in(command.player, event.type, event.payload))
             except CroupierError as error:
@@ -199,9 +209,25 @@ async def _transact(
     return answers, moved
 
 
-def _decided(books: Books, command: Command) -> NewEvent:
+async def _settled_hands(
+    connection: PooledConnection, commands: Sequence[Command]
+) -> frozenset[str]:
+    """The hands that are to be corrected, as far as the wallet has posted their settlement. A round
+    trip where there are any."""
+    corrections = [command.order for command in commands if isinstance(command.order, Correct)]
+    if not corrections:
+        return frozenset()
+    rows = await connection.fetch(
+        _SETTLED,
+        [order.hand_id for order in corrections],
+        [wallet_stream(order.table_id) for order in corrections],
+    )
+    return frozenset(row["hand_id"] for row in rows)
+
+
+def _decided(books: Books, command: Command, settled: frozenset[str]) -> NewEvent:
     """Decides a command and says so; `books` goes on with what was decided."""
-    decision = carry_out(books.accounts, books.tables, command)
+    decision = carry_out(books.accounts, books.tables, command, settled)
     cause = Cause(command.key.caller, None, command.correlation_id)
     if isinstance(decision, Transfer):
         books.add(decision)

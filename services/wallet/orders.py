@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from uuid import UUID, uuid5
@@ -110,13 +110,16 @@ class TransferAnswer:
 
 
 def carry_out(
-    accounts: Accounts, tables: Mapping[str, Table], command: Command
+    accounts: Accounts,
+    tables: Mapping[str, Table],
+    command: Command,
+    settled: Collection[str] = (),
 ) -> Account | Transfer:
     """The account or the transfer that a command brings about; `tables` are those it names, as far
-    as they exist.
+    as they exist, `settled` the hands that it names, as far as they were settled.
 
     Raises `CroupierError` where it is refused: ACCOUNT_EXISTS, ACCOUNT_NOT_FOUND, BAD_AMOUNT,
-    BAD_REQUEST, CURRENCY_MISMATCH, INSUFFICIENT_FUNDS, TABLE_NOT_FOUND.
+    BAD_REQUEST, CURRENCY_MISMATCH, HAND_NOT_FOUND, INSUFFICIENT_FUNDS, TABLE_NOT_FOUND.
     """
     order = command.order
     if isinstance(order, OpenAccount):
@@ -125,7 +128,7 @@ def carry_out(
         table = tables.get(order.table_id)
         if table is None:
             raise CroupierError("TABLE_NOT_FOUND", "no money was ever at this table", "table_id")
-        return domain.correct(
+        transfer = domain.correct(
             accounts,
             command.transfer_id,
             table,
@@ -134,6 +137,9 @@ def carry_out(
             order.amount,
             order.note,
         )
+        if order.hand_id not in settled:
+            raise CroupierError("HAND_NOT_FOUND", "no such hand was settled", "hand_id")
+        return transfer
     carry = domain.deposit if isinstance(order, Deposit) else domain.withdraw
     return carry(accounts, command.transfer_id, command.player, order.amount, order.note)
 

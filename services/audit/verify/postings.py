@@ -175,11 +175,11 @@ class PostingsWalk:
 
 def _answers_a_table(read: Read) -> bool:
     if read.event.type == "TransferPosted":
-        return read.body.transfer_kind in _TABLE_KINDS
+        return read.body.transfer_kind in TABLE_KINDS
     return read.event.type in ("ChipsFunded", "ChipsRefused")
 
 
-_TABLE_KINDS = frozenset(
+TABLE_KINDS = frozenset(
     {
         wallet.TRANSFER_KIND_BUY_IN,
         wallet.TRANSFER_KIND_CASH_OUT,
@@ -188,6 +188,7 @@ _TABLE_KINDS = frozenset(
         wallet.TRANSFER_KIND_FINE,
     }
 )
+"""The transfers that answer an event of a table; all others are the cashier's."""
 
 
 def check_answer(money: MoneyAsked, answers: Sequence[Read]) -> Iterator[Finding]:

@@ -7,10 +7,14 @@ the meaning of the events can give it away (or a checkpoint that somebody else h
 from __future__ import annotations
 
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from croupier.audit.v1 import audit_pb2 as pb
 
+from services.wallet.orders import Command, Correct
+from shared.log import CommandKey
+from shared.money import Money
 from shared.table import events as e
 from tests.integration.audit.conftest import Client, RealHouse
 from tests.integration.audit.forging import event_of, forge, rewrite, scribble
@@ -244,3 +248,44 @@ async def test_bytes_that_are_no_message_are_told(
             and ("cannot be read" in each.message or "the payload is no" in each.message)
             for each in findings
         )
+
+
+async def test_money_that_moves_by_a_transfer_of_no_table_is_looked_at(
+    real: RealHouse, client: Client
+) -> None:
+    """It sums to zero, and nobody who walks over a table comes upon it."""
+    await real.play(1)
+
+    def from_the_house(body: Any) -> None:
+        for posting in body.postings:
+            if posting.account.startswith("cashier/"):
+                posting.account = "house/t1"
+
+    await forge(real, await event_of(real, "TransferPosted"), from_the_house)
+    assert words(await client.findings(), pb.CHECK_POSTINGS) == [
+        "the transfer has not the legs of its kind"
+    ]
+
+
+async def test_TAB_12_a_correction_names_a_settled_hand(real: RealHouse, client: Client) -> None:
+    first, second = await real.play(2)
+    order = Correct("t1", first, Money("EUR", 700), "ruling-1")
+    key = CommandKey("pit:pia", uuid4(), bytes(32))
+    await real.wallet.cashier.execute(Command(key, uuid4(), "ann", order))
+    assert await client.findings() == []
+    assert (await client.verify(first)).verified
+    row = await real.root.fetchrow(
+        "SELECT stream, version FROM log.events WHERE hand_id = $1 AND type = 'TransferPosted'"
+        " AND causation_id IS NULL",
+        first,
+    )
+    assert row is not None
+    [correction] = await real.wallet.log.read_stream(row["stream"], row["version"] - 1, 1)
+
+    def name_another(body: Any) -> None:
+        body.hand_id = "t1-99"
+
+    await forge(real, correction, name_another)
+    for findings in (await client.findings(), list((await client.verify(first)).findings)):
+        assert words(findings, pb.CHECK_POSTINGS) == ["the corrected hand was not settled"]
+    assert (await client.verify(second)).verified

@@ -181,12 +181,18 @@ async def test_TAB_12_a_settled_hand_is_corrected_by_a_transfer_of_its_own(
     await tables.buy_in("b1", "ann", 500)
     await tables.settle("b1", "b1-9", ("ann", 100, 0))
     await ledger.follow()
+    with pytest.raises(CroupierError, match="HAND_NOT_FOUND"):
+        await service.pit.correct("ann", 50, hand="b1-8")
     command = str(uuid4())
     given = await service.pit.correct("ann", 200, command_id=command, note="ruling-1")
     assert given.balance_after.minor_units == 700
     assert await service.pit.correct("ann", 200, command_id=command, note="ruling-1") == given
     taken = await service.pit.correct("ann", -30)
     assert taken.balance_after.minor_units == 670
+    # Its own correction is no settlement, even of a player who is called like the table.
+    await service.player_with("b1", 10)
+    with pytest.raises(CroupierError, match="HAND_NOT_FOUND"):
+        await service.pit.correct("b1", 1, hand="b1-8")
     assert await ledger.balance("house/b1") == -70
     with pytest.raises(CroupierError, match="INSUFFICIENT_FUNDS"):
         await service.pit.correct("ann", -671)

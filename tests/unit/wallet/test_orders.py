@@ -63,9 +63,12 @@ def test_an_order_to_correct_a_hand_needs_its_table() -> None:
     asked = command(Correct("b1", "b1-9", Money("EUR", 5), ""))
     assert asked.accounts == ("player/ann", "house/b1")
     assert (asked.tables, command(OpenAccount("EUR")).tables) == (("b1",), ())
-    transfer = carry_out(ANN, {"b1": Table("b1", "EUR", "baccarat")}, asked)
+    tables = {"b1": Table("b1", "EUR", "baccarat")}
+    transfer = carry_out(ANN, tables, asked, {"b1-9"})
     assert isinstance(transfer, Transfer)
     assert transfer.hand_id == "b1-9"
+    with pytest.raises(CroupierError, match="HAND_NOT_FOUND"):
+        carry_out(ANN, tables, asked, {"b1-8"})
     with pytest.raises(CroupierError, match="TABLE_NOT_FOUND"):
         carry_out(ANN, {}, asked)
 
