@@ -238,9 +238,6 @@ class Audit(AuditServiceServicer):
         check_may_be_opened(record)
         return published_message(record)
 
-    async def _applied_by_wallet(self) -> dict[str, int]:
-        return await on_connection(self._pool, applied_by_wallet)
-
     async def _root_of(self, shoe_id: str) -> bytes:
         """The seal of a shoe, which is among its first events; empty where there is none."""
         if not shoe_id:
@@ -265,7 +262,12 @@ _EVENTS_BEFORE_SEAL = 200
 
 
 def _moment_in(request: Any, name: str) -> datetime | None:
-    return moment(getattr(request, name)) if request.HasField(name) else None
+    if not request.HasField(name):
+        return None
+    try:
+        return moment(getattr(request, name))
+    except (ValueError, OverflowError):
+        raise CroupierError("BAD_REQUEST", "no time that there is", name) from None
 
 
 def _stamp(value: datetime | None) -> Timestamp | None:

@@ -34,6 +34,7 @@ from shared.log import (
     RecordedEvent,
     connect,
     is_infrastructure,
+    is_unready,
     read_partition_on,
     read_stream_on,
     take_turn,
@@ -304,7 +305,7 @@ class Consumer:
         except (_FenceLostError, _BusContradictsError):
             raise
         except Exception as error:
-            if is_infrastructure(error):
+            if _may_pass(error):
                 raise
             moved = await self._apply_one_by_one(connection, last, events)
         self._held = last
@@ -345,7 +346,7 @@ class Consumer:
                     async with connection.transaction():
                         moved |= await self._consuming.apply(connection, [event])
                 except Exception as error:
-                    if is_infrastructure(error):
+                    if _may_pass(error):
                         raise
                     parked.add(event.stream)
                     errors.append((event, words_for(error)))
@@ -384,7 +385,7 @@ class Consumer:
                         async with connection.transaction():
                             moved |= await self._consuming.apply(connection, [event])
                 except Exception as error:
-                    if is_infrastructure(error):
+                    if _may_pass(error):
                         raise
                     await self._parking.failed_again(connection, event, words_for(error))
                     self._log.error("event_parked_again", stream=stream, version=event.version)
@@ -396,6 +397,11 @@ class Consumer:
             self._consuming.on_committed(moved)
         if stream not in self._parked:
             self._log.info("stream_unparked", stream=stream)
+
+
+def _may_pass(error: Exception) -> bool:
+    """Whether the same event may well be applied later: then it is waited for, not parked."""
+    return is_infrastructure(error) or is_unready(error)
 
 
 _BEHIND = "behind a parked event of its stream"

@@ -103,5 +103,6 @@ class ParkingSpace:
 
 
 def words_for(error: Exception) -> str:
-    """An error in few words."""
-    return f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS]
+    """An error in few words, such as Postgres takes: it may repeat what the event says."""
+    words = f"{type(error).__name__}: {error}"[:_MAX_ERROR_CHARS].replace("\0", "\ufffd")
+    return words.encode(errors="replace").decode()

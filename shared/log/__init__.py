@@ -3,7 +3,7 @@
 from shared.ids import event_id
 from shared.log.chain import ChainFault, ChainReport, FaultKind, verify_chain
 from shared.log.connecting import connect, session_settings
-from shared.log.faults import is_infrastructure
+from shared.log.faults import is_infrastructure, is_unready
 from shared.log.hashing import block_head, envelope_hash, event_hash, genesis
 from shared.log.memory import MemoryLog
 from shared.log.patience import on_connection
@@ -67,6 +67,7 @@ __all__ = [
     "event_id",
     "genesis",
     "is_infrastructure",
+    "is_unready",
     "lock_heads",
     "on_connection",
     "open_pool",

@@ -14,6 +14,18 @@ _CLASSES = frozenset({"08", "28", "40", "53", "55", "57", "58", "XX"})
 _STATES = frozenset({"25006", "25P03"})
 
 
+# A table, column or function is not there, or may not be used; a schema or database is not there.
+_UNREADY_CLASSES = frozenset({"3D", "3F", "42"})
+
+
+def is_unready(error: BaseException) -> bool:
+    """Whether the database lacks what this version asks of it: it was not migrated yet. Our
+    statements are fixed, so that no data brings this about; and after a migration they work."""
+    return (
+        isinstance(error, asyncpg.PostgresError) and (error.sqlstate or "")[:2] in _UNREADY_CLASSES
+    )
+
+
 def is_infrastructure(error: BaseException) -> bool:
     """Whether `error` says nothing about what was asked, only about the ways and means.
 

@@ -21,6 +21,11 @@ from shared.errors import CroupierError
 DOMAIN = "croupier"
 SORRY = "something went wrong on our side"
 
+_MOST_WORDS_BYTES = 800
+_MOST_FIELD_BYTES = 200
+"""Of a message and of a field's name, which may repeat what a caller has sent. They travel in
+trailers, three times over and escaped; beyond 8 KiB those fail the call in a way of their own."""
+
 _log = structlog.get_logger()
 
 _Code = grpc.StatusCode
@@ -160,13 +165,14 @@ OUTAGES: tuple[type[Exception], ...] = (
 def to_status(error: CroupierError, correlation_id: str) -> grpc.Status:
     """The gRPC status, with its rich details, that tells `error`."""
     code = STATUS[error.reason]
-    status = status_pb2.Status(code=code.value[0], message=error.message)
+    message = _cut(error.message, _MOST_WORDS_BYTES)
+    status = status_pb2.Status(code=code.value[0], message=message)
     info = error_details_pb2.ErrorInfo(reason=error.reason, domain=DOMAIN, metadata=error.facts)
     status.details.add().Pack(info)
     if error.field:
         fault = error_details_pb2.BadRequest()
         fault.field_violations.add(
-            field=error.field, description=error.message, reason=error.reason
+            field=_cut(error.field, _MOST_FIELD_BYTES), description=message, reason=error.reason
         )
         status.details.add().Pack(fault)
     delay = retry_after(error.reason)
@@ -174,6 +180,12 @@ def to_status(error: CroupierError, correlation_id: str) -> grpc.Status:
         status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=delay))
     status.details.add().Pack(error_details_pb2.RequestInfo(request_id=correlation_id))
     return rpc_status.to_status(status)
+
+
+def _cut(text: str, most_bytes: int) -> str:
+    whole = text.encode(errors="replace")
+    kept = whole[:most_bytes].decode(errors="ignore")
+    return kept if len(whole) <= most_bytes else f"{kept}…"
 
 
 def retry_after(reason: str) -> Duration | None:
@@ -193,7 +205,10 @@ def from_rpc_error(error: grpc.aio.AioRpcError) -> CroupierError:
     Croupier) comes as LOG_UNAVAILABLE when it is worth trying again, else as INTERNAL. Its words,
     which name addresses, are for our own log only.
     """
-    rich = rpc_status.from_call(error)  # type: ignore[arg-type]  # it reads what AioRpcError has
+    try:
+        rich = rpc_status.from_call(error)  # type: ignore[arg-type]  # it reads what AioRpcError has
+    except ValueError:
+        rich = None  # details of another status: gRPC itself has failed the call after that
     reason, field, facts = "", "", {}
     for detail in rich.details if rich is not None else ():
         info = error_details_pb2.ErrorInfo()

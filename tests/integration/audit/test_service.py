@@ -7,6 +7,7 @@ from datetime import UTC
 
 import pytest
 from croupier.audit.v1 import audit_pb2 as pb
+from google.protobuf.timestamp_pb2 import Timestamp
 
 from shared.errors import CroupierError
 from shared.rpc.access import Role
@@ -66,6 +67,13 @@ async def test_pages_that_there_cannot_be_are_refused(client: Client) -> None:
     with pytest.raises(CroupierError) as error:
         await client.hands(page_size=-1)
     assert refused(error) == ("BAD_REQUEST", "page_size")
+
+
+async def test_times_that_there_are_not_are_refused(client: Client) -> None:
+    for stamp in (Timestamp(seconds=10**18), Timestamp(nanos=2 * 10**9)):
+        with pytest.raises(CroupierError) as error:
+            await client.hands(until=stamp)
+        assert refused(error) == ("BAD_REQUEST", "until")
 
 
 async def test_a_replay_tells_a_hand_from_start_to_end(real: RealHouse, client: Client) -> None:

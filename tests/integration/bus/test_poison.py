@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from uuid import uuid4
 
+import asyncpg
 import pytest
 
 from shared.bus.parking import ParkedEvent, list_parked, request_retry
@@ -170,3 +171,29 @@ async def _stands_at(house: House, position: int) -> bool:
 
 async def _has(house: House, wanted: dict[str, int]) -> bool:
     return await probe.totals(house.root) == wanted
+
+
+async def test_a_database_that_was_not_migrated_parks_nothing(house: House, handler: Probe) -> None:
+    """Every event would be parked, by a replica of a new version that was started too early."""
+    await house.write("good", 1)
+    await house.write("other", 2)
+    early = asyncpg.UndefinedColumnError('column "new" does not exist')
+    handler.errors = [early, PoisonError("together"), early]
+    house.consumer(handler)
+    await house.becomes_equal()
+    assert handler.errors == []
+    assert await parked(house) == []
+
+
+async def test_the_words_of_an_error_may_be_such_as_postgres_does_not_take(
+    house: House, handler: Probe
+) -> None:
+    """They may repeat what the event says. Without its words it could not be parked, ever."""
+    await house.write("bad", b"poison")
+    await house.write("good", 1)
+    handler.errors = [PoisonError("a \0 and \ud800"), PoisonError("together")]
+    house.consumer(handler)
+    await eventually(lambda: _parks(house, 1))
+    [event] = await parked(house)
+    assert event.error == "PoisonError: a \ufffd and ?"
+    await eventually(lambda: _has(house, {"table/good": 1}))

@@ -6,7 +6,7 @@ import asyncpg
 import pytest
 
 from shared.errors import CroupierError
-from shared.log import LogDivergedError, LogUnavailableError, is_infrastructure
+from shared.log import LogDivergedError, LogUnavailableError, is_infrastructure, is_unready
 
 
 @pytest.mark.parametrize(
@@ -56,3 +56,12 @@ def test_the_infrastructures_errors(error: Exception) -> None:
 )
 def test_errors_about_what_was_asked(error: Exception) -> None:
     assert not is_infrastructure(error)
+
+
+def test_a_database_that_is_not_migrated_yet_is_no_fault_of_an_event() -> None:
+    assert is_unready(asyncpg.UndefinedColumnError())
+    assert is_unready(asyncpg.InsufficientPrivilegeError())
+    assert is_unready(asyncpg.InvalidSchemaNameError())
+    assert not is_unready(asyncpg.DataError("invalid input"))
+    assert not is_unready(asyncpg.CheckViolationError())
+    assert not is_unready(ValueError())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import grpc
 import pytest
@@ -107,3 +108,41 @@ def test_the_page_lists_every_reason_with_its_status() -> None:
     rows = re.findall(r"^\| `([A-Z_]+)` \| ([A-Z_]+) \| .+ \|$", PAGE.read_text(), re.MULTILINE)
     assert dict(rows) == {reason: code.name for reason, code in STATUS.items()}
     assert len(rows) == len(STATUS)
+
+
+@pytest.mark.parametrize("letter", ["x", "\U0001f0a1"])
+async def test_words_that_repeat_a_long_text_arrive(letter: str) -> None:
+    """gRPC answers RESOURCE_EXHAUSTED where trailers are too long, which says: try again."""
+
+    async def refuse(request: bytes, context: Any) -> None:
+        error = CroupierError("BAD_SETTING", f"not {letter * 5_000}", letter * 5_000)
+        status = to_status(error, "5f0c")
+        await context.abort(status.code, status.details, tuple(status.trailing_metadata or ()))
+
+    server = grpc.aio.server()
+    method: dict[str, Any] = {"Ask": grpc.unary_unary_rpc_method_handler(refuse)}
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler("Long", method),))
+    port = server.add_insecure_port("127.0.0.1:0")
+    await server.start()
+    try:
+        async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            with pytest.raises(grpc.aio.AioRpcError) as refused:
+                ask: Any = channel.unary_unary("/Long/Ask")
+                await ask(b"", timeout=30)
+    finally:
+        await server.stop(None)
+    heard = from_rpc_error(refused.value)
+    assert (refused.value.code(), heard.reason) == (grpc.StatusCode.INVALID_ARGUMENT, "BAD_SETTING")
+    assert heard.message.startswith(f"not {letter * 100}")
+    assert heard.field.startswith(letter * 50)
+
+
+def test_details_of_another_status_than_the_calls_are_passed_over() -> None:
+    status = to_status(CroupierError("BAD_STAKE", "not that"), "5f0c")
+    received = grpc.aio.AioRpcError(
+        grpc.StatusCode.UNAVAILABLE,
+        grpc.aio.Metadata(),
+        grpc.aio.Metadata(*(status.trailing_metadata or ())),
+        "Stream removed",
+    )
+    assert from_rpc_error(received).reason == "LOG_UNAVAILABLE"
