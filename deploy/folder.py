@@ -15,7 +15,7 @@ import psutil
 
 from deploy.errors import HouseIsRunningError, OtherFormatError
 from deploy.keys import KeyFolder
-from deploy.program import free_port, port_is_free
+from deploy.program import free_port, hold_port
 from shared.ops.settings import SERVICES, ServiceName
 
 FORMAT = 1
@@ -204,7 +204,7 @@ class HouseFolder:
         ports: dict[str, int] = {}
         for name in (*processes, *metrics):
             port = before.get(name)
-            if port is None or not port_is_free(port):
+            if port is None or not hold_port(port):
                 port = free_port(frozenset((*before.values(), *ports.values())))
             ports[name] = port
         return ports

@@ -18,6 +18,11 @@ import psutil
 # next start is then not taken by a passing connection in between.
 _PORTS = range(20_000, 32_000)
 _PORT_TRIES = 200
+_MOST_HELD = 256
+# The ports that this process was given, each with a UDP socket of the same number: until its server
+# listens, or while that is started again, no other process here is given the port. The sockets end
+# with the process, and TCP does not mind them.
+_held: dict[int, socket.socket] = {}
 _END_BYTES = 2_000
 _TETHER = Path(__file__).with_name("tether.py")
 _ORPHAN_WAIT_S = 15.0
@@ -63,16 +68,42 @@ def end_of(log: Path) -> str:
 
 
 def free_port(taken: frozenset[int] = frozenset()) -> int:
-    """A TCP port of 127.0.0.1 that nobody listens on now and that is not in `taken`."""
+    """A TCP port of 127.0.0.1 that nobody listens on now, that nobody else was given by this
+    function, and that is not in `taken`."""
     for _ in range(_PORT_TRIES):
         port = random.choice(_PORTS)
-        if port not in taken and port_is_free(port):
+        if port not in taken and port not in _held and hold_port(port):
             return port
     raise OSError(f"no free port found between {_PORTS.start} and {_PORTS.stop}")
 
 
-def port_is_free(port: int) -> bool:
-    """Whether one can listen on 127.0.0.1:`port` now (a connection in TIME_WAIT does not count)."""
+def hold_port(port: int) -> bool:
+    """Whether one can listen on 127.0.0.1:`port` now (a connection in TIME_WAIT does not count) and
+    no other process was given it. It is this process's then, until that ends or has held 256 more.
+    """
+    holder = _held.pop(port, None) or _holder(port)
+    if holder is None:
+        return False
+    if not _can_listen(port):
+        holder.close()
+        return False
+    _held[port] = holder
+    if len(_held) > _MOST_HELD:
+        _held.pop(next(iter(_held))).close()
+    return True
+
+
+def _holder(port: int) -> socket.socket | None:
+    holder = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    try:
+        holder.bind(("127.0.0.1", port))
+    except OSError:
+        holder.close()
+        return None
+    return holder
+
+
+def _can_listen(port: int) -> bool:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
