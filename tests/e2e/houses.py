@@ -123,5 +123,5 @@ def alive(pid: int) -> bool:
     """Whether there is a process with this pid that has not ended."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter: gone since it was opened
         return False

@@ -133,13 +133,14 @@ def test_an_operator_opens_and_closes_tables(croupier: Croupier) -> None:
     assert statuses.get("high", "TABLE_STATUS_CLOSED") != "TABLE_STATUS_OPEN"
 
 
-def test_a_script_plays_on_standard_input(croupier: Croupier) -> None:
+def test_a_script_plays_on_standard_input(open_house: HouseOnDisk, croupier: Croupier) -> None:
     croupier("table", "open", "baccarat", "--table", "quiet")
     lines = "cut 100\nbanker 50\ndone\nplayer 20\ndone\nleave\n"
     ran = croupier("play", "baccarat", "--table", "quiet", lines=lines)
     assert "The shoe is sealed (416 cards" in ran.stdout
     assert "seeds of players in it: yours" in ran.stdout
     assert "You played 2 hands:" in ran.stdout
+    assert asyncio.run(settle(find_house(open_house.file))).caught_up
     hands = answer(croupier("hands", "--table", "quiet", "--json"))
     assert len(hands) == 2
     verified = answer(croupier("verify", hands[0]["hand_id"], "--json"))
@@ -352,8 +353,8 @@ async def test_the_pit_confirms_an_exposed_card_at_battle(
     await pit("table", "open", "battle", "--table", "ring")
     async with seated(open_house, "p_bea", "ring") as bea:
         for _ in range(40):  # nearly half of all boxes win at once
+            played = bea.table.table.hands_played  # before: the bet may end the hand
             await bet(bea, "stake")
-            played = bea.table.table.hands_played
             if deciding(await until(bea, partial(deciding_or_over, played))):
                 break
         exposed = await pit("pit", "report", "ring", "card_exposed", "--as-dealer")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from functools import partial
 
 import asyncpg
 
@@ -26,6 +27,15 @@ async def alter_a_stake(house: HouseOnDisk) -> None:
         await connection.close()
 
 
+async def somebody_has_bet(house: HouseOnDisk) -> bool:
+    connection = await asyncpg.connect(database_of(house))
+    try:
+        asked = "SELECT EXISTS (SELECT FROM log.events WHERE type = 'BetPlaced')"
+        return bool(await connection.fetchval(asked))
+    finally:
+        await connection.close()
+
+
 async def test_in_an_open_house_it_plays_and_leaves_the_house_open(open_house: HouseOnDisk) -> None:
     done = await open_house.run("run", "--hands", "5")
     assert done.status == 0, done
@@ -44,6 +54,7 @@ async def test_it_ends_with_1_when_the_log_was_altered(open_house: HouseOnDisk) 
 async def test_ctrl_c_during_the_play_closes_the_house(house: HouseOnDisk) -> None:
     running = house.start("run", "--hands", "100000")
     await eventually(house.is_up, within_s=OPEN_TIMEOUT_S)
+    await eventually(partial(somebody_has_bet, house), within_s=OPEN_TIMEOUT_S)
     running.send_signal(signal.SIGINT)
     done = await house.end_of(running)
     # So many hands were not played, but what was played holds.

@@ -6,15 +6,18 @@ from base64 import b64decode
 from collections.abc import Mapping, Sequence
 
 from croupier.shuffle.v1 import events_pb2 as shuffle_pb2
+from croupier.table.v1 import table_pb2 as pb
 
+from clients.api.errors import PASSING_REASONS
 from services.audit.check_all import FullCheck
 from services.audit.snapshot import take_snapshot
 from services.audit.verify.findings import Finding
 from services.shuffle.storage import ShoeStore
+from shared.errors import CroupierError
 from shared.log import PostgresLog, on_connection, open_pool
 from shared.sealing import Keyring
 from tests.integration.table.house import KEY, SEED_KEY, House
-from tests.integration.table.people import bet, cut, done, play_hand
+from tests.integration.table.people import Person, bet, cut, done, play_hand
 from tests.polling import eventually
 from tests.servers import Database
 
@@ -46,6 +49,16 @@ async def in_mid_hand(house: House) -> None:
         return types.count("ShoeOffered") == 4
 
     await eventually(next_ones_opened)
+
+
+async def view(person: Person, table_id: str) -> pb.Update | None:
+    """The table as somebody sees it; None while that is refused for a passing reason."""
+    try:
+        return await person.view(table_id)
+    except CroupierError as refused:
+        if refused.reason not in PASSING_REASONS:
+            raise
+        return None
 
 
 async def retirements(house: House) -> Mapping[str, shuffle_pb2.ShoeRetired]:

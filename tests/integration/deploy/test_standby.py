@@ -13,6 +13,7 @@ import asyncpg
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 
+from clients.api.errors import PASSING_REASONS
 from deploy.embedded_nats import EmbeddedNats
 from deploy.recovery import recover
 from shared.bus.consumer import Consumer
@@ -26,6 +27,7 @@ from tests.integration.deploy.recovering import (
     findings,
     in_mid_hand,
     stored_seeds,
+    view,
 )
 from tests.integration.table.house import House
 from tests.integration.table.people import PlayCall, bet, command, done, play_hand
@@ -44,6 +46,11 @@ from tests.servers import (
 SERVICES = ("shuffle-1", "wallet-1", "relay-1", "table-1")
 SYNCHRONOUS = "ALTER SYSTEM SET synchronous_standby_names = '*'"
 ASYNCHRONOUS = "ALTER SYSTEM RESET synchronous_standby_names"
+HAS_IT = """
+    SELECT EXISTS (SELECT FROM pg_stat_replication
+                    WHERE state = 'streaming' AND flush_lsn >= $1::text::pg_lsn)
+"""
+IS_SYNCHRONOUS = "SELECT EXISTS (SELECT FROM pg_stat_replication WHERE sync_state = 'sync')"
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +78,22 @@ class Replicated:
         one = f"127.0.0.1:{self.primary.server.port}"
         return self.database.dsn(role).replace(one, both) + "?target_session_attrs=primary"
 
+    async def catch_up(self) -> None:
+        """Waits until the standby has all that is on the primary now."""
+        root = await asyncpg.connect(self.primary.server.dsn())
+        now = await root.fetchval("SELECT pg_current_wal_lsn()::text")
+        await eventually(lambda: root.fetchval(HAS_IT, now), within_s=60)
+        await root.close()
+
+    async def synchronous(self) -> None:
+        """From now on commits wait for the standby."""
+        await have(self.primary, SYNCHRONOUS)
+        root = await asyncpg.connect(self.primary.server.dsn())
+        await eventually(lambda: root.fetchval(IS_SYNCHRONOUS), within_s=60)
+        # Who commits learns it from the checkpointer, which reads the settings before it begins.
+        await root.execute("CHECKPOINT")
+        await root.close()
+
     async def promote(self) -> None:
         """The standby is the primary from now on."""
         assert self.primary.process is None
@@ -82,11 +105,13 @@ class Replicated:
 
 @pytest.fixture
 async def replicated(primary: PostgresForTests, own_folder: Path) -> AsyncIterator[Replicated]:
-    """Both run; commits do not wait for the standby."""
+    """Both run, and one follows the other; commits do not wait for it."""
     database = await primary.database()
     standby = standby_of(primary, own_folder)
     await standby.start_again()
-    yield Replicated(primary, standby, database)
+    both = Replicated(primary, standby, database)
+    await both.catch_up()
+    yield both
     standby.kill()
     if primary.process is None:
         await primary.start_again()
@@ -116,12 +141,12 @@ async def house(
 async def test_what_the_standby_lacks_is_neither_acknowledged_nor_seen(
     replicated: Replicated,
 ) -> None:
-    await have(replicated.primary, SYNCHRONOUS)
+    await replicated.synchronous()
     dsn = replicated.database.dsn("croupier_table")
     pool, other_pool = await open_pool(dsn), await open_pool(dsn)
     impatient = PostgresLog(pool, give_up_after_s=1.0, call_timeout_s=0.2)
     async with impatient, PostgresLog(other_pool) as other:
-        await impatient.append([append("table/a", 0, b"1")])
+        await other.append([append("table/a", 0, b"1")])
         replicated.standby.kill()
         late = append("table/a", 1, b"2")
         for _ in range(2):  # the second time it would be in already
@@ -129,6 +154,7 @@ async def test_what_the_standby_lacks_is_neither_acknowledged_nor_seen(
                 await impatient.append([late])
         assert len(await other.read_stream("table/a")) == 1
         await replicated.standby.start_again()
+        await replicated.catch_up()
         [answer] = await other.append([late])
         assert answer.outcome in (Outcome.OK, Outcome.SAME)
         assert answer.last_version == 2
@@ -151,7 +177,7 @@ async def test_the_house_goes_on_at_the_synchronous_standby(
     they are not to be had, with a hint, and go on with the clock's grace."""
     impatient = partial(PostgresLog, give_up_after_s=0.3)
     monkeypatch.setattr("services.table.main.PostgresLog", impatient)
-    await have(replicated.primary, SYNCHRONOUS)
+    await replicated.synchronous()
     await house.start()
     await house.open(clocks={"cut_ms": 60_000, "grace_ms": 90_000})
     ann = await house.seat("ann")
@@ -167,7 +193,7 @@ async def test_the_house_goes_on_at_the_synchronous_standby(
         assert refusal.retry_after.ToMilliseconds() > 0
         await replicated.promote()
         house.database = replicated.database
-        await stream.event("PlayResumed")
+        await hear_that_play_goes_on(stream)
         assert (await say_until_taken(stream, chosen)).version
         await stream.event("HandSettled")
         await play_hand(stream)
@@ -178,6 +204,18 @@ async def test_the_house_goes_on_at_the_synchronous_standby(
     assert types.count("CutChosen") == 1
     assert "HandVoided" not in types
     assert await findings(replicated.database, {}) == []
+
+
+async def hear_that_play_goes_on(stream: PlayCall) -> None:
+    """A node that is without a lease for long sends its viewers away: they come again."""
+
+    def told(answer: pb.PlayResponse) -> bool:
+        events = answer.update.events
+        return answer.HasField("refusal") or any(each.type == "PlayResumed" for each in events)
+
+    while (answer := await stream.until(told)).HasField("refusal"):
+        assert answer.refusal.reason in PASSING_REASONS
+        await stream.watch("t1", after=stream.updates[-1].version)
 
 
 async def say_until_taken(stream: PlayCall, what: pb.Command) -> pb.Acknowledgement:
@@ -196,6 +234,7 @@ async def test_a_standby_that_lacked_the_tail(replicated: Replicated, house: Hou
     await probe.make_tables(replicated.database.dsn())
     await house.start()
     await in_mid_hand(house)
+    await replicated.catch_up()
     replicated.standby.stop()
     async with house.person("ann").playing("t1") as stream:
         await play_hand(stream)  # the tail that will be lost
@@ -211,9 +250,11 @@ async def test_a_standby_that_lacked_the_tail(replicated: Replicated, house: Hou
     bob = house.person("bob")
 
     async def stakes_are_back() -> bool:
-        return (await bob.view("t2")).you.chips.minor_units == 10_000
+        seen = await view(bob, "t2")
+        return seen is not None and seen.you.chips.minor_units == 10_000
 
-    await eventually(stakes_are_back, within_s=30)
+    await eventually(stakes_are_back, within_s=60)
+    await eventually(partial(view, bob, "t1"), within_s=60)
     async with house.person("ann").playing("t1") as stream:
         await play_hand(stream)
     await house.stop()

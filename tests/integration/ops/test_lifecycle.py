@@ -27,7 +27,7 @@ async def serve(settings, stopping):
     {body}
 
 sys.exit(run(RelaySettings(
-    node="r1", listen="127.0.0.1:1", metrics_listen=sys.argv[1], drain_timeout_s=0.3,
+    node="r1", listen="127.0.0.1:1", metrics_listen=sys.argv[1], drain_timeout_s={drain_s},
     token_public_key="", database_dsn="", nats_url="",
 ), serve))
 """
@@ -60,12 +60,12 @@ class Service:
 
 
 @contextmanager
-def service(folder: Path, body: str) -> Iterator[Service]:
+def service(folder: Path, body: str, drain_s: float = 60.0) -> Iterator[Service]:
     metrics = f"127.0.0.1:{free_port()}"
     log = folder / "service.log"
     with log.open("wb") as out:
         process = subprocess.Popen(
-            (sys.executable, "-c", SERVICE.format(body=body), metrics), stdout=out
+            (sys.executable, "-c", SERVICE.format(body=body, drain_s=drain_s), metrics), stdout=out
         )
     with process:
         try:
@@ -107,7 +107,7 @@ async def test_a_service_that_just_ends_has_failed(tmp_path: Path) -> None:
 
 
 async def test_a_drain_is_cut_short(tmp_path: Path) -> None:
-    with service(tmp_path, "await asyncio.Event().wait()") as running:
+    with service(tmp_path, "await asyncio.Event().wait()", drain_s=0.3) as running:
         await eventually(lambda: "service_started" in running.events())
         running.process.send_signal(signal.SIGTERM)
         assert await running.status() == 1

@@ -112,9 +112,11 @@ async def test_a_stream_ends_with_the_token_that_opened_it(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Whoever was let in an hour ago is not let watch for ever; nothing of his stream is left."""
+    now = int(time.time())
+    clock = SimpleNamespace(time=lambda: now)
+    monkeypatch.setattr(tokens, "time", clock)
     metadata = bearer(Role.PLAYER, ttl_s=3_600)
-    nearly_over = time.time() + 3_599
-    monkeypatch.setattr(tokens, "time", SimpleNamespace(time=lambda: nearly_over))
+    clock.time = lambda: now + 3_598  # whole seconds, as in the token: it has two left
     watching = served.table.WatchLobby(table_pb2.WatchLobbyRequest(), metadata=metadata)
     playing = served.table.Play(metadata=metadata)
     await playing.write(command("t1", "first"))

@@ -36,7 +36,7 @@ class FakeWallet:
         return wallet_pb2.DepositResponse(transfer_id="t")
 
     @asynccontextmanager
-    async def client(self, patience_s: float = 5.0) -> AsyncIterator[WalletClient]:
+    async def client(self, patience_s: float = 60.0) -> AsyncIterator[WalletClient]:
         server = grpc.aio.server()
         handler = grpc.unary_unary_rpc_method_handler(
             self.deposit,
@@ -83,7 +83,7 @@ async def test_a_passing_refusal_is_asked_again_with_the_same_command_id() -> No
 
 async def test_patience_ends() -> None:
     wallet = FakeWallet(*[(grpc.StatusCode.UNAVAILABLE, "LOG_UNAVAILABLE")] * 1000)
-    async with wallet.client(patience_s=0.3) as client:
+    async with wallet.client(patience_s=2.0) as client:
         with pytest.raises(RefusedError, match="LOG_UNAVAILABLE"):
             await client.deposit("p_ann", CHF)
     assert 1 < len(wallet.asked) < 1000

@@ -197,7 +197,7 @@ async def test_who_is_interrupted_does_not_keep_the_others_waiting(
 ) -> None:
     house = FakeHouse()
     table = house.open("baccarat-1")
-    monkeypatch.setattr(evening, "LEAVE_TIMEOUT_S", 2.0)
+    monkeypatch.setattr(evening, "LEAVE_TIMEOUT_S", 60.0)
     async with house.serving() as found:
         visit = Evening(found, tmp_path)
         monkeypatch.setattr(scripted, "PATIENCE_S", 60.0)

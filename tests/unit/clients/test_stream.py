@@ -13,6 +13,7 @@ from croupier.table.v1 import table_pb2 as pb
 
 from clients.api import Connection, RefusedError, TableClient, UnansweredError, commands
 from clients.api.seat import MOST_UNREAD_UPDATES, Seat
+from deploy.program import free_port
 from tests.polling import eventually
 from tests.unit.clients.fake_tables import FakeTables
 
@@ -194,8 +195,7 @@ async def test_a_token_that_expires_while_playing_is_renewed(
 
 
 async def test_a_house_that_is_not_there_yet_is_found_when_it_opens(tables: FakeTables) -> None:
-    async with serving(FakeTables()) as address:
-        pass
+    address = f"127.0.0.1:{free_port()}"
     async with (
         Connection([address], lambda: "token") as connection,
         TableClient(connection, "p_ann", Random(1)) as client,
@@ -212,8 +212,7 @@ async def test_a_house_that_is_not_there_yet_is_found_when_it_opens(tables: Fake
 
 
 async def test_nobody_there_within_the_time_given_is_said_so() -> None:
-    async with serving(FakeTables()) as address:
-        pass
+    address = f"127.0.0.1:{free_port()}"
     async with (
         Connection([address], lambda: "token") as connection,
         TableClient(connection, "p_ann") as client,
