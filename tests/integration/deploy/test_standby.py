@@ -191,31 +191,34 @@ async def test_the_house_goes_on_at_the_synchronous_standby(
         refusal = (await stream.answered(chosen)).refusal
         assert refusal.reason == "LOG_UNAVAILABLE"
         assert refusal.retry_after.ToMilliseconds() > 0
-        await replicated.promote()
-        house.database = replicated.database
-        await hear_that_play_goes_on(stream)
-        assert (await say_until_taken(stream, chosen)).version
-        await stream.event("HandSettled")
-        await play_hand(stream)
-        for command_, told in zip(given, acknowledged, strict=True):
-            again = (await stream.answered(await stream.command("t1", command_))).acknowledgement
-            assert again == told
+    await replicated.promote()
+    house.database = replicated.database
+    back = ann.play()  # the node sent its viewers away if it was without a lease for long
+    await hear_that_play_goes_on(back, stream.updates[-1].version)
+    assert (await say_until_taken(back, chosen)).version
+    await back.event("HandSettled")
+    await play_hand(back)
+    for command_, told in zip(given, acknowledged, strict=True):
+        again = (await back.answered(await back.command("t1", command_))).acknowledgement
+        assert again == told
+    back.cancel()
     types = await house.types()
     assert types.count("CutChosen") == 1
     assert "HandVoided" not in types
     assert await findings(replicated.database, {}) == []
 
 
-async def hear_that_play_goes_on(stream: PlayCall) -> None:
-    """A node that is without a lease for long sends its viewers away: they come again."""
+async def hear_that_play_goes_on(stream: PlayCall, after: int) -> None:
+    """Watches until play goes on, again and again as long as nobody has the table."""
 
     def told(answer: pb.PlayResponse) -> bool:
         events = answer.update.events
         return answer.HasField("refusal") or any(each.type == "PlayResumed" for each in events)
 
+    await stream.watch("t1", after)
     while (answer := await stream.until(told)).HasField("refusal"):
         assert answer.refusal.reason in PASSING_REASONS
-        await stream.watch("t1", after=stream.updates[-1].version)
+        await stream.watch("t1", after)
 
 
 async def say_until_taken(stream: PlayCall, what: pb.Command) -> pb.Acknowledgement:
