@@ -11,10 +11,13 @@ from typing import Any, TypeAlias
 import asyncpg
 import pytest
 from nats.aio.client import Client
+from nats.errors import Error as NatsError
 from nats.js.errors import NotFoundError
+from prometheus_client import REGISTRY
 
 from services.relay.relay import Relay
 from shared.bus import consumer as consumer_module
+from shared.bus import metrics
 from shared.bus.batch import STREAM
 from shared.bus.consumer import Consumer
 from shared.bus.ping import Pinger
@@ -59,12 +62,18 @@ class House:
 
     def consumer(self, handler: Probe, client: Client | None = None) -> asyncio.Task[None]:
         """A consumer replica in this process."""
+        metrics.CONSUMER_LAG.remove(probe.NAME, "table.0")
         return self.start(self.new_consumer(handler, client).run())
 
     def new_consumer(self, handler: Probe, client: Client | None = None) -> Consumer:
         return Consumer(
             handler.consuming(), "table.0", self.database.dsn(probe.ROLE), client or self.client
         )
+
+    def has_looked(self) -> bool:
+        """Whether the consumer that was started last has seen how far the log goes."""
+        labels = {"consumer": probe.NAME, "partition": "table.0"}
+        return REGISTRY.get_sample_value("croupier_consumer_lag_events", labels) is not None
 
     async def write(self, stream: str, *values: int | bytes) -> None:
         """Appends one event for each value, in one append."""
@@ -103,9 +112,12 @@ class House:
         """Waits until JetStream holds so many messages."""
 
         async def enough() -> bool:
-            return await self.stored() >= count
+            try:
+                return await self.stored() >= count
+            except (NatsError, TimeoutError):
+                return False  # the bus is just coming back
 
-        await eventually(enough)
+        await eventually(enough, within_s=30)
 
 
 async def forget_stream(client: Client) -> None:

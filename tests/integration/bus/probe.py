@@ -48,8 +48,8 @@ class PoisonError(Exception):
 @dataclass
 class Probe:
     """The handler. An event's payload is the number to add, or "poison" to fail on while
-    `poisoned`; `before` is called with what is about to be applied; `moved` is what it says it
-    appended to."""
+    `poisoned`; `moved` is what it says it appended to. At a `gate` it stands, with all done and
+    nothing committed, until that is opened."""
 
     poisoned: bool = True
     moved: frozenset[str] = frozenset()
@@ -57,6 +57,7 @@ class Probe:
     pings: list[frozenset[str]] = field(default_factory=list)
     errors: list[Exception] = field(default_factory=list)
     gate: asyncio.Event | None = None
+    at_gate: bool = False
     types: frozenset[str] | None = None
 
     def consuming(self) -> Consuming:
@@ -84,6 +85,7 @@ class Probe:
                 event.position,
             )
         if self.gate is not None:
+            self.at_gate = True
             await self.gate.wait()
         return self.moved
 

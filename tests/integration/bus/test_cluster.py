@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import pytest
+from nats.aio.client import Client
 from nats.errors import Error as NatsError
 from nats.js.api import StreamInfo
 
@@ -72,6 +74,14 @@ def cluster(tmp_path: Path) -> Iterator[list[Running]]:
             each.kill()
 
 
+async def reaches_the_leader(client: Client) -> bool:
+    """Whether the server that this client is connected to knows the one that all have chosen."""
+    try:
+        return bool(await client.jetstream(timeout=0.2).account_info())
+    except (NatsError, TimeoutError):
+        return False
+
+
 async def spread(house: House, replicas: int, messages: int) -> StreamInfo | None:
     """How the stream lies, once it is on so many servers that all have so many messages."""
     try:
@@ -86,26 +96,19 @@ async def spread(house: House, replicas: int, messages: int) -> StreamInfo | Non
 async def test_the_stream_survives_the_loss_of_a_server(
     database: Database, cluster: list[Running]
 ) -> None:
-    urls = ",".join(each.server.url for each in cluster)  # type: ignore[union-attr]
-
-    first = await connect(urls, "first")
-
-    async def have_a_leader() -> bool:
-        try:
-            return bool(await first.jetstream(timeout=0.2).account_info())
-        except (NatsError, TimeoutError):
-            return False
-
-    await eventually(have_a_leader, within_s=30)
-    await first.close()
-    async with house_in(database, urls) as house:
+    urls = [each.server.url for each in cluster]  # type: ignore[union-attr]
+    for url in urls:
+        alone_with = await connect(url, "first")
+        await eventually(partial(reaches_the_leader, alone_with), within_s=30)
+        await alone_with.close()
+    async with house_in(database, ",".join(urls)) as house:
         await ensure_stream(house.client)  # as the relay does without a setting
         alone = await house.client.jetstream().stream_info(STREAM)
         assert alone.config.num_replicas == 1
         house.start(Relay(house.log, database.dsn("croupier_relay"), house.client, SERVERS).run())
         house.consumer(Probe())
         await house.write_many(BEFORE)
-        info = await eventually(lambda: spread(house, SERVERS, BEFORE))
+        info = await eventually(lambda: spread(house, SERVERS, BEFORE), within_s=30)
         assert info is not None
         assert info.config == replace(alone.config, num_replicas=SERVERS)
         await house.becomes_equal()

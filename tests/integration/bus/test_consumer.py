@@ -53,19 +53,19 @@ async def all_batches(house: House) -> list[Batch]:
         found += batches
 
 
-async def active(house: House, handler: Probe) -> None:
-    """Waits until a consumer has the lock and has seen that there is nothing yet."""
-
-    async def holds_lock() -> bool:
-        return bool(
-            await house.root.fetchval(
-                "SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database "
-                "WHERE locktype = 'advisory' AND d.datname = current_database()"
-            )
-        )
-
-    await eventually(holds_lock)
+async def active(house: House) -> None:
+    """Waits until the consumer has seen that there is nothing yet, and gets what the bus brings."""
+    await eventually(house.has_looked)
     await eventually(lambda: _has_durable(house))
+
+
+async def _somebody_has_the_turn(house: House) -> bool:
+    return bool(
+        await house.root.fetchval(
+            "SELECT count(*) FROM pg_locks JOIN pg_database AS d ON d.oid = database "
+            "WHERE locktype = 'advisory' AND d.datname = current_database()"
+        )
+    )
 
 
 async def _has_durable(house: House) -> bool:
@@ -80,7 +80,7 @@ async def _has_durable(house: House) -> bool:
 async def test_the_bus_alone_brings_everything(house: House, handler: Probe) -> None:
     house.relay()
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(200)
     await house.becomes_equal()
 
@@ -100,7 +100,7 @@ async def test_what_waits_is_applied_together(house: House, handler: Probe) -> N
     await ensure_stream(house.client)
     handler.gate = asyncio.Event()
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(30)
     batches = await all_batches(house)
     await publish(house, batches[:1])
@@ -125,7 +125,7 @@ async def test_a_message_dropped_on_the_way_is_read_from_the_log(
 ) -> None:
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(30)
     batches = await all_batches(house)
     await publish(house, [*batches[:10], *batches[11:20], *batches[25:]])
@@ -135,7 +135,7 @@ async def test_a_message_dropped_on_the_way_is_read_from_the_log(
 async def test_the_last_messages_are_lost(house: House, handler: Probe) -> None:
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(30)
     await publish(house, (await all_batches(house))[:20])
     await house.becomes_equal()
@@ -145,7 +145,7 @@ async def test_the_last_messages_are_lost(house: House, handler: Probe) -> None:
 async def test_messages_in_the_wrong_order_and_twice(house: House, handler: Probe) -> None:
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(30)
     batches = await all_batches(house)
     await publish(house, [*batches[5:9], *batches[0:3], *reversed(batches[10:]), *batches[:12]])
@@ -157,7 +157,7 @@ async def test_redelivery_after_the_dedupe_window(house: House, handler: Probe) 
     """The same messages again, when JetStream has forgotten that it has them."""
     await ensure_stream(house.client, duplicate_window_s=0.1)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(20)
     batches = await all_batches(house)
     await publish(house, batches)
@@ -194,7 +194,7 @@ async def test_an_unacknowledged_message_comes_again_and_is_skipped(
         house.database.dsn(probe.ROLE),
         house.nats_url,
     )
-    await active(house, handler)
+    await eventually(lambda: _somebody_has_the_turn(house))
     await house.write("a", 1)
     await house.write("a", 2)
     await publish(house, await all_batches(house))
@@ -266,7 +266,7 @@ async def test_a_replica_that_lost_its_lock_unknowingly_is_fenced_off(house: Hou
     slow = Probe(gate=asyncio.Event())
     house.consumer(slow)
     await house.write_many(5)
-    await eventually(lambda: slow.calls)
+    await eventually(lambda: slow.at_gate)
     other = Probe()
     house.consumer(other)
 
@@ -295,7 +295,7 @@ async def test_a_position_that_another_replica_moved_is_taken_over(
     the position lets it apply nothing."""
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(10)
     async with house.root.transaction():
         for event in await whole_partition(house.log, "table.0"):
@@ -316,7 +316,7 @@ async def test_messages_that_are_none_are_left_alone(house: House, handler: Prob
     """Rubbish, and a message that says it is of another partition, between good ones."""
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write_many(4)
     batches = await all_batches(house)
     jetstream = house.client.jetstream()

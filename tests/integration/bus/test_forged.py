@@ -103,7 +103,7 @@ async def test_what_is_forged_is_read_from_the_log(house: House) -> None:
     handler = Probe(types=HERE)
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     before = genesis("table.0")
     for number, forge in enumerate(FORGERIES):
         await house.write("a", 1, 2, 3)
@@ -118,7 +118,7 @@ async def test_what_is_forged_is_read_from_the_log(house: House) -> None:
 async def test_a_header_that_is_no_number_is_not_believed(house: House, handler: Probe) -> None:
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     await house.write("a", 1)
     [true] = await all_batches(house)
     failures = metrics.CONSUMER_FAILURES.labels("probe", "table.0")
@@ -136,7 +136,7 @@ async def test_a_forged_message_among_good_ones(house: House, handler: Probe) ->
     """The chain goes on from message to message."""
     await ensure_stream(house.client)
     house.consumer(handler)
-    await active(house, handler)
+    await active(house)
     for number in range(6):
         await house.write(f"s{number % 2}", number, 10 * number)
     batches = await all_batches(house)
