@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import asyncpg
 import pytest
@@ -12,6 +13,7 @@ from shared.log import (
     Outcome,
     PostgresLog,
     connect,
+    connecting,
     is_infrastructure,
     lock_heads,
     open_pool,
@@ -22,9 +24,14 @@ from tests.polling import eventually
 from tests.servers import Database
 
 _SLEEP = "SELECT pg_sleep(3600)"
+_IDLE = "idle_in_transaction_session_timeout"
 _ASLEEP = "FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'"
 _ONE_SLEEPS = f"SELECT count(*) = 1 {_ASLEEP}"
-_WAKE = f"SELECT pg_terminate_backend(pid, 10000) {_ASLEEP}"
+# Also one that has been told to sleep and has not begun to: it would count among the next.
+_END = (
+    "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+    "WHERE datname = current_database() AND usename = 'croupier_table'"
+)
 
 
 @pytest.fixture
@@ -41,7 +48,15 @@ async def silent() -> AsyncIterator[int]:
 async def test_a_server_that_is_silent_is_passed_over(
     database: Database, silent: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shared.log.connecting.CONNECT_TIMEOUT_S", 0.3)
+    really = asyncpg.connect
+
+    async def hurried(dsn: str, **options: Any) -> Any:
+        """The silent one is given up sooner than usual; the other one has its time."""
+        if f":{silent}/" in dsn:
+            options["timeout"] /= 10
+        return await really(dsn, **options)
+
+    monkeypatch.setattr(asyncpg, "connect", hurried)
     real = f"127.0.0.1:{database.server.port}"
     dsn = database.dsn("croupier_table").replace(real, f"127.0.0.1:{silent},{real}")
     connection = await connect(dsn + "?target_session_attrs=primary")
@@ -67,29 +82,31 @@ async def test_what_a_transaction_is_given_up_for_is_heard(database: Database) -
     for waiting in (wait(0.1), asyncio.wait_for(wait(), 0.1), pool.execute(_SLEEP, timeout=0.1)):
         with pytest.raises(TimeoutError):
             await waiting
-        await root.execute(_WAKE)
+        await root.execute(_END)
     for waiting in (wait(), pool.execute(_SLEEP)):
         task = asyncio.ensure_future(waiting)
         await eventually(waits)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        await root.execute(_WAKE)
+        await root.execute(_END)
     assert await pool.fetchval("SELECT 1") == 1
     await root.close()
     await pool.close()
 
 
 async def test_who_is_held_up_in_a_transaction_does_not_hold_up_the_others(
-    database: Database, postgres_log: PostgresLog, monkeypatch: pytest.MonkeyPatch
+    database: Database, postgres_log: PostgresLog
 ) -> None:
     """A process that is paused with a partition's head in its hands."""
-    monkeypatch.setattr("shared.log.connecting.IDLE_IN_TRANSACTION_S", 1)
     connection = await connect(
         database.dsn("croupier_table"), server_settings=session_settings("held up")
     )
     await connection.transaction().start()
     await lock_heads(connection, ["table.0"])
+    assert await connection.fetchval(f"SHOW {_IDLE}") == f"{connecting.IDLE_IN_TRANSACTION_S}s"
+    # Sooner than usual, but not before it has what it is to be parted from.
+    await connection.execute(f"SET LOCAL {_IDLE} = '1s'")
     [answer] = await postgres_log.append([append("table/a", 0)])
     assert answer.outcome is Outcome.OK
     with pytest.raises(Exception) as ended:
