@@ -23,6 +23,8 @@ from shared.table.state import TableState
 
 PAGE_EVENTS = 500
 MAX_CACHED_STATES = 1_024
+_ASK_AGAIN = frozenset({StatusCode.UNAVAILABLE, StatusCode.RESOURCE_EXHAUSTED, StatusCode.ABORTED})
+"""Says that shuffle has no time, and nothing about the shoe."""
 CACHE_EVERY_VERSIONS = 200
 
 
@@ -81,7 +83,7 @@ class Shoes(Mapping[str, ShoeRecord]):
         try:
             server_seed = await self._disclose(record.shoe_id)
         except CroupierError as refused:
-            if STATUS[refused.reason] is StatusCode.UNAVAILABLE:
+            if STATUS[refused.reason] in _ASK_AGAIN:
                 raise
             message = f"shuffle does not tell the seed of the shoe: {refused}"
             return [retired.finding(Check.SHOE, message)]

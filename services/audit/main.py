@@ -20,6 +20,7 @@ from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import Connection, PostgresLog, RecordedEvent, open_pool
 from shared.ops.settings import AuditSettings
+from shared.ops.tasks import end
 from shared.rpc.channel import connect as connect_to
 from shared.rpc.server import Server
 
@@ -45,18 +46,25 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     try:
         log = PostgresLog(pool, Pinger(bus))
         consuming = Consuming("audit", "audit", apply, Pinger(bus), gather_s=GATHER_S)
-        indexing = asyncio.create_task(Consumers(consuming, CATEGORIES, log, dsn, bus).run())
+        indexing = asyncio.create_task(
+            Consumers(consuming, CATEGORIES, log, dsn, bus).run(), name="consumers"
+        )
         server = Server(settings)
         audit = Audit(log, pool, keyring, disclose, disclose.to_person)
         add_AuditServiceServicer_to_server(audit, server.grpc)
         server.offer(audit_pb2.DESCRIPTOR.services_by_name["AuditService"])
-        checking = asyncio.create_task(ShoeChecker(log, pool, keyring, disclose).run())
+        checking = asyncio.create_task(
+            ShoeChecker(log, pool, keyring, disclose).run(), name="shoe checker"
+        )
+        serving = asyncio.create_task(server.run_until(stopping), name="grpc")
         try:
-            await server.run_until(stopping)
+            await asyncio.wait({indexing, serving}, return_when=asyncio.FIRST_COMPLETED)
+            # The consumers end by themselves only when they fail: started again, they index on.
+            if indexing.done():
+                indexing.result()
+            await serving
         finally:
-            indexing.cancel()
-            checking.cancel()
-            await asyncio.wait([indexing, checking])
+            await end([indexing, checking, serving])
             await log.close()
     finally:
         await shuffle.close()

@@ -79,6 +79,12 @@ class ShoeChecker:
             except _NotToldError as error:
                 _log.warning("shoe_not_disclosed", shoe=shoe_id, reason=error.reason)
                 _checked.labels("not_disclosed").inc()
+            except CroupierError:
+                raise  # The log is away, for all of them.
+            except Exception as error:
+                # One that was tampered with, perhaps: those behind it must not wait for it.
+                _log.error("shoe_not_checked", shoe=shoe_id, exc_info=error)
+                _checked.labels("failed_to_check").inc()
             # Checked or not, it is not due again before the index has learned of it.
             self._waiting[shoe_id] = now_s + AGAIN_AFTER_S
         return checked

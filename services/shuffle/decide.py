@@ -203,7 +203,7 @@ def decide(shoe: Shoe | None, command: Command, now: datetime) -> tuple[Event, .
         case OpenSeed():
             return _open_seed(shoe, command)
         case NoteReuse():
-            return (SeedReused(command.player, command.asker.epoch),)
+            return _note_reuse(shoe, command)
         case Seal():
             return _seal(shoe, command)
         case _:
@@ -297,6 +297,13 @@ def _open_seed(shoe: Shoe, command: OpenSeed) -> tuple[Event, ...]:
     if commitment != committed.commitment:
         raise CroupierError("SEED_MISMATCH", "another seed than was committed", "seed")
     return (SeedOpened(command.player, command.seed, command.asker.epoch),)
+
+
+def _note_reuse(shoe: Shoe, command: NoteReuse) -> tuple[Event, ...]:
+    if shoe.phase is Phase.SEALED:
+        # Another process has sealed it since the seed was looked up: it is withheld there.
+        raise CroupierError("SHOE_SEALED", "the order is fixed already")
+    return (SeedReused(command.player, command.asker.epoch),)
 
 
 def reused() -> CroupierError:

@@ -275,7 +275,7 @@ def check_seed(record: ShoeRecord, read: Read, server_seed: bytes) -> Iterator[F
         return
     if not cut.by:
         least, most = opened.cut_min_top, record.cards - opened.cut_min_bottom
-        if cut.at != dealer_cut(server_seed, record.shoe_id, least, most):
+        if least > most or cut.at != dealer_cut(server_seed, record.shoe_id, least, most):
             yield read.finding(Check.SHOE, "the dealer's cut does not follow from the server seed")
     if record.sealed is None:
         return

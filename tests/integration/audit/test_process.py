@@ -9,6 +9,7 @@ from functools import partial
 from uuid import uuid4
 
 import grpc
+import pytest
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.shuffle.v1 import events_pb2 as shuffle
 from croupier.table.v1 import events_pb2 as table
@@ -16,6 +17,7 @@ from pydantic import SecretStr
 
 from deploy.program import free_port
 from services.audit.main import serve
+from shared.bus.consumers import Consumers
 from shared.log import Append, NewEvent, PostgresLog, open_pool
 from shared.ops.settings import AuditSettings
 from tests.integration.audit.conftest import Client, RealHouse
@@ -125,3 +127,20 @@ async def test_an_event_of_a_newer_version_is_parked_and_the_rest_goes_on(
     assert [tuple(row) for row in parked] == [
         ("shuffle/later", "UnknownEventError: unknown event type 'ShoeBlessed'")
     ]
+
+
+async def test_it_ends_when_it_indexes_no_more(
+    real: RealHouse,
+    database: Database,
+    nats_server: Running,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Whoever keeps it running starts it again; it would answer for ever from an old index."""
+
+    async def fail(consumers: Consumers) -> None:
+        raise RuntimeError("no partitions")
+
+    monkeypatch.setattr(Consumers, "run", fail)
+    with pytest.raises(RuntimeError, match="no partitions"):
+        async with asyncio.timeout(60):
+            await serve(settings(database, nats_server, free_port()), asyncio.Event())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
@@ -23,6 +24,7 @@ from shared.proofs.shown_card import ShownCard, shown_card_holds
 from shared.rpc.access import Role
 from shared.table import events as e
 from tests.integration.audit.conftest import Client, RealHouse, refused
+from tests.integration.audit.forging import forge
 from tests.playing import FIELD_KEYS
 from tests.servers import Database
 
@@ -225,6 +227,31 @@ async def test_while_shuffle_does_not_tell_nothing_is_put_on_record(
     await real.settle()
     assert (await shoes(client)).totals.unchecked == 1
     assert (await shoes(client)).totals.failed == 0
+
+
+async def test_a_shoe_that_cannot_be_checked_at_all_holds_up_no_other(
+    real: RealHouse, client: Client, checker: ShoeChecker
+) -> None:
+    await at_holdem(real)
+    real.instead = cast(Any, 7)
+    assert await checker.once() == 0
+    real.instead = None
+    await fold(real)
+    assert await checker.once() == 1
+    await real.settle()
+    assert (await shoes(client)).totals.unchecked == 1
+
+
+async def test_limits_that_leave_no_place_to_cut_are_told(real: RealHouse, client: Client) -> None:
+    def tighten(body: Any) -> None:
+        body.cut_min_top = 53 - body.cut_min_bottom
+
+    await at_holdem(real)
+    [shoe] = (await shoes(client, filter=pb.SHOE_FILTER_UNCHECKED)).shoes
+    [opened] = await real.wallet.log.read_stream(f"shuffle/{shoe.shoe_id}", 0, 1)
+    await forge(real, opened, tighten)
+    messages = {found.message for found in await client.findings()}
+    assert "the dealer's cut does not follow from the server seed" in messages
 
 
 async def test_a_shoe_that_was_never_sealed_is_checked_as_far_as_it_came(

@@ -126,8 +126,8 @@ async def test_words_that_repeat_a_long_text_arrive(letter: str) -> None:
     await server.start()
     try:
         async with grpc.aio.insecure_channel(f"127.0.0.1:{port}") as channel:
+            ask: Any = channel.unary_unary("/Long/Ask")
             with pytest.raises(grpc.aio.AioRpcError) as refused:
-                ask: Any = channel.unary_unary("/Long/Ask")
                 await ask(b"", timeout=30)
     finally:
         await server.stop(None)

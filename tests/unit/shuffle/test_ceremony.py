@@ -16,6 +16,7 @@ from services.shuffle.decide import (
     Deal,
     Disclose,
     Draw,
+    NoteReuse,
     Open,
     OpenSeed,
     Retire,
@@ -27,6 +28,7 @@ from services.shuffle.shoe import (
     RetireReason,
     SeedCommitted,
     SeedOpened,
+    SeedReused,
     ShoeClaimed,
     ShoeCut,
     ShoeDisclosed,
@@ -183,6 +185,15 @@ def test_seeds_keep_the_order_of_their_commitments() -> None:
 def test_a_shoe_is_sealed_once_and_after_the_cut() -> None:
     assert refused(given(OPENED), Seal(ASKER, b"")) == ("SHOE_NOT_CUT", "")
     assert refused(given(*READY), Seal(ASKER, b"")) == ("SHOE_SEALED", "")
+
+
+def test_that_a_seed_was_used_before_is_noted_before_the_seal_only() -> None:
+    """Another process may seal the shoe while this one looks the seed up; a seed that is said to be
+    used again after the seal, no check of the shoe would take."""
+    [noted] = when(given(OPENED, ANN, CUT), NoteReuse(ASKER, "ann"))
+    assert noted == SeedReused("ann", 3)
+    sealed = given(OPENED, ANN, CUT, ShoeSealed(b"r" * 32, (), ("ann",), 3))
+    assert refused(sealed, NoteReuse(ASKER, "ann")) == ("SHOE_SEALED", "")
 
 
 def test_a_shoe_may_be_retired_in_any_phase_and_publishes_its_seed() -> None:
