@@ -101,7 +101,11 @@ class House:
         while True:
             await asyncio.sleep(_LOG_CHECK_S)
             for keeper in self._keepers.values():
-                trim(keeper.program.log, _LOG_LIMIT_BYTES)
+                try:
+                    trim(keeper.program.log, _LOG_LIMIT_BYTES)
+                except OSError as error:
+                    # Somebody has moved it, or the disk is full: it is looked at again.
+                    _log.warning("log_not_trimmed", log=keeper.program.log.name, error=repr(error))
 
 
 def trim(log: Path, limit_bytes: int) -> None:

@@ -11,7 +11,7 @@ from deploy.program import free_port
 from deploy.programs import Programs
 from deploy.serve import serve
 
-_NODE = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+_NODE = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 def join_house(folder: HouseFolder, node: str) -> int:
@@ -21,7 +21,7 @@ def join_house(folder: HouseFolder, node: str) -> int:
     Raises `CannotJoinError` where no house is open, it has a process of this name, or its keys were
     changed since it was opened.
     """
-    if not _NODE.match(node):
+    if not _NODE.fullmatch(node):
         raise CannotJoinError(f"a node's name is made of letters, digits, - and _, not {node!r}")
     if not folder.is_held():
         raise CannotJoinError("no house is open here; try: croupier up")

@@ -59,7 +59,8 @@ class Keeper:
         Raises `StartFailedError` if it ends, or does not serve in time.
         """
         self.prepare()
-        process = self._launch()
+        process = self._process = self.program.start()
+        self._set("starting")
         ready = asyncio.ensure_future(self.ready(START_TIMEOUT_S))
         try:
             while not ready.done():
@@ -86,7 +87,7 @@ class Keeper:
                 _log.warning("process_killed", process=self.program.name)
                 process.kill()
                 await _ends(process, STOP_TIMEOUT_S)
-        self._set("stopped")
+        self._set_anyway("stopped")
 
     async def _keep(self) -> None:
         pause_s = 0.0
@@ -102,12 +103,18 @@ class Keeper:
             pause_s = next_pause_s(pause_s, time.monotonic() - started_s)
             status = self._process.returncode
             _log.warning("process_died", process=self.program.name, status=status, pause_s=pause_s)
-            self._set("backing-off")
+            self._set_anyway("backing-off")
             await asyncio.sleep(pause_s)
             self.restarts += 1
-            # To end what is left of the last one may take a while: the others go on meanwhile.
-            await asyncio.to_thread(self.prepare)
-            self._launch()
+            try:
+                # To end what is left of the last one may take a while: the others go on meanwhile.
+                await asyncio.to_thread(self.prepare)
+                self._process = self.program.start()
+            except Exception as error:
+                # A full disk, no memory: it is still dead, and tried again after a longer pause.
+                _log.error("process_not_started", process=self.program.name, error=repr(error))
+            else:
+                self._set_anyway("starting")
 
     async def _tell_when_ready(self) -> None:
         if self.state == "up":
@@ -118,17 +125,19 @@ class Keeper:
             _log.warning("process_does_not_serve", process=self.program.name)
             return
         _log.info("process_up_again", process=self.program.name, restarts=self.restarts)
-        self._set("up")
-
-    def _launch(self) -> subprocess.Popen[bytes]:
-        self._process = self.program.start()
-        self._set("starting")
-        return self._process
+        self._set_anyway("up")
 
     def _set(self, state: str) -> None:
         self.state = state
         self.since = datetime.now(UTC)
         self.on_change()
+
+    def _set_anyway(self, state: str) -> None:
+        """The same where it must not fail: what cannot be told now is told with the next change."""
+        try:
+            self._set(state)
+        except OSError as error:
+            _log.error("state_not_written", process=self.program.name, error=repr(error))
 
     def _last_words(self, what: str) -> str:
         log = self.program.log

@@ -66,6 +66,9 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
                 await _recover_table(log, codec, table_id, done)
             except CroupierError as error:
                 done.failures.append(f"table {table_id}: {error.message}")
+            except Exception as error:
+                # One that cannot be read must not keep the shoes of all others open.
+                done.failures.append(f"table {table_id}: {type(error).__name__}: {error}")
     await _have_taken_up_again(dsn)
     async with _as(dsn, "croupier_shuffle") as pool, PostgresLog(pool) as log:
         shoes = Shoes(log, ShoeStore(pool, seed_keys), field_keys)
@@ -75,6 +78,8 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
                 await _retire(shoes, shoe_id, done)
             except (CroupierError, UnsealError, LookupError) as error:
                 done.failures.append(f"shoe {shoe_id}: {error}")
+            except Exception as error:
+                done.failures.append(f"shoe {shoe_id}: {type(error).__name__}: {error}")
     return done
 
 

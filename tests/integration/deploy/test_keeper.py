@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import signal
 import subprocess
@@ -100,6 +101,34 @@ async def test_a_process_that_keeps_dying_is_started_again_and_again(tmp_path: P
         for restarts in range(1, 4):
             os.kill(keeper.snapshot()["pid"] or 0, signal.SIGKILL)
             await eventually(partial(is_up_again, keeper, restarts))
+
+
+async def test_a_full_disk_ends_no_keeping(tmp_path: Path) -> None:
+    """Nothing can be written for a while: neither what a start needs nor how the process does."""
+    failures = 0
+
+    def fail_twice() -> None:
+        nonlocal failures
+        (tmp_path / "serving").unlink(missing_ok=True)
+        if 0 < failures < 3:
+            failures += 1
+            raise OSError(errno.ENOSPC, "no space")
+
+    def cannot_tell() -> None:
+        if 0 < failures < 3:
+            raise OSError(errno.ENOSPC, "no space")
+
+    made = program(tmp_path, SERVER)
+    keeper = Keeper(made, fail_twice, ready(tmp_path), cannot_tell)  # type: ignore[arg-type]
+    try:
+        await keeper.start()
+        failures = 1
+        os.kill(keeper.snapshot()["pid"] or 0, signal.SIGKILL)
+        await eventually(partial(is_up_again, keeper, 3))
+    finally:
+        failures = 1
+        await keeper.stop()
+    assert keeper.state == "stopped"
 
 
 async def test_the_end_of_the_log_tells_why_a_start_failed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import replace
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from croupier.shuffle.v1 import events_pb2 as shuffle_pb2
@@ -13,6 +14,7 @@ from deploy.embedded_nats import EmbeddedNats
 from deploy.recovery import Recovered, recover
 from services.shuffle.shoe import Shoe
 from services.shuffle.shoes import Shoes
+from shared.log import Append, NewEvent, PostgresLog, open_pool
 from shared.sealing import Keyring
 from tests.integration.deploy.recovering import (
     FIELD_KEYS,
@@ -169,3 +171,21 @@ async def test_a_closed_table_stays_as_it_is_and_a_missing_key_is_told(
     assert (done_.tables, done_.shoes) == (1, 0)
     [failure] = done_.failures
     assert failure.startswith("shoe t1-s2: no key 's1'")
+
+
+async def test_a_table_that_cannot_be_read_keeps_no_shoe_open(
+    database: Database, nats_server: Running, tmp_path: Path, houses: list[House]
+) -> None:
+    house = await house_over(database, nats_server, tmp_path, houses).start()
+    await house.open("t1")
+    await house.stop()
+    pool = await open_pool(database.dsn("croupier_table"), 1)
+    async with PostgresLog(pool) as log:
+        broken = NewEvent("TableOpened", b"\xff", "test")
+        await log.append([Append(uuid4(), "table/a0", 0, (broken,))])
+    await pool.close()
+    done_ = await recover(database.dsn(), FIELD_KEYS, SEED_KEYS)
+    assert (done_.tables, done_.shoes) == (1, 1)
+    [failure] = done_.failures
+    assert failure.startswith("table a0: DecodeError")
+    assert await house.sql(OPEN_SHOES) == []
