@@ -7,7 +7,7 @@ while the services run: whoever wrote meanwhile is written after.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,12 +58,13 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
     """Puts the log of `dsn` (a superuser's) in order. It may be done again: then there is less to
     do."""
     done = Recovered()
+    epochs: dict[str, int] = {}
     async with _as(dsn, "croupier_table") as pool, PostgresLog(pool) as log:
         codec = TableCodec(KeyringSealer(field_keys))
         for row in await pool.fetch(_TABLES):
             table_id = row["stream"].removeprefix("table/")
             try:
-                await _recover_table(log, codec, table_id, done)
+                epochs[table_id] = await _recover_table(log, codec, table_id, done)
             except CroupierError as error:
                 done.failures.append(f"table {table_id}: {error.message}")
             except Exception as error:
@@ -75,7 +76,7 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
         for row in await pool.fetch(_OPEN_SHOES):
             shoe_id = row["stream"].removeprefix("shuffle/")
             try:
-                await _retire(shoes, shoe_id, done)
+                await _retire(shoes, shoe_id, epochs, done)
             except (CroupierError, UnsealError, LookupError) as error:
                 done.failures.append(f"shoe {shoe_id}: {error}")
             except Exception as error:
@@ -96,16 +97,17 @@ async def _have_taken_up_again(dsn: str) -> None:
         await connection.close()
 
 
-async def _recover_table(log: EventLog, codec: TableCodec, table_id: str, done: Recovered) -> None:
+async def _recover_table(log: EventLog, codec: TableCodec, table_id: str, done: Recovered) -> int:
+    """Which claim of the table was the last before."""
     for _ in range(_TRIES):
         before = await load(log, codec, table_id)
         if before.status is Status.CLOSED:
-            return
+            return before.epoch
         events = await _recovered(log, codec, before)
         if events is not None:
             done.tables += 1
             done.hands_voided += sum(isinstance(event, e.HandVoided) for event in events)
-            return
+            return before.epoch
     raise CroupierError("LOG_CONFLICT", "others write to it all the time: stop its nodes")
 
 
@@ -122,11 +124,13 @@ async def _recovered(
     return events if appended.outcome is Outcome.OK else None
 
 
-async def _retire(shoes: Shoes, shoe_id: str, done: Recovered) -> None:
+async def _retire(shoes: Shoes, shoe_id: str, epochs: Mapping[str, int], done: Recovered) -> None:
     for _ in range(_TRIES):
         shoe = await shoes.get(shoe_id)
         if shoe.phase is Phase.RETIRED:
             return  # Its table has been quicker.
+        if shoe.epoch > epochs.get(shoe.table_id, shoe.epoch):
+            return  # A new one: a node has the table again, and knows which shoes were lost.
         request = Request(uuid4(), bytes(32), ACTOR, ACTOR, uuid4(), shoe_id)
         asker = Asker(shoe.table_id, shoe.epoch)
         try:

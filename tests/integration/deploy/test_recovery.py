@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from croupier.shuffle.v1 import events_pb2 as shuffle_pb2
 
+from deploy import recovery
 from deploy.embedded_nats import EmbeddedNats
 from deploy.recovery import Recovered, recover
 from services.shuffle.shoe import Shoe
@@ -158,6 +159,34 @@ async def test_it_may_be_run_in_an_open_house_and_again(
     async with ann.playing("t1") as stream:
         await play_hand(stream)
     assert "HandVoided" in await house.types("t2")
+
+
+async def test_in_an_open_house_new_shoes_are_left_alone(
+    database: Database,
+    nats_server: Running,
+    tmp_path: Path,
+    houses: list[House],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its nodes may be quicker than who recovers it, and play on already."""
+    house = await house_over(database, nats_server, tmp_path, houses).start()
+    await in_mid_hand(house)
+    old = {row["stream"].removeprefix("shuffle/") for row in await house.sql(OPEN_SHOES)}
+    let_go = recovery._have_taken_up_again
+
+    async def new_ones_opened() -> bool:
+        types = await house.types("t1") + await house.types("t2")
+        return types.count("ShoeOffered") == 6
+
+    async def and_are(dsn: str) -> None:
+        await let_go(dsn)
+        await eventually(new_ones_opened)
+
+    monkeypatch.setattr(recovery, "_have_taken_up_again", and_are)
+    assert (await recover(database.dsn(), FIELD_KEYS, SEED_KEYS)).failures == []
+    assert not (await retirements(house)).keys() - old
+    async with house.person("ann").playing("t1") as stream:
+        await play_hand(stream)
 
 
 async def test_a_closed_table_stays_as_it_is_and_a_missing_key_is_told(
