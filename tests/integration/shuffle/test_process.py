@@ -85,10 +85,8 @@ class Service:
 @pytest.fixture
 def service(database: Database, nats_server: Running, tmp_path: Path) -> Iterator[Service]:
     assert isinstance(nats_server.server, EmbeddedNats)
-    port = free_port()
-    metrics_port = free_port(frozenset({port}))
     service = Service(
-        database, nats_server.server.url, tmp_path / "shuffle.log", port, metrics_port
+        database, nats_server.server.url, tmp_path / "shuffle.log", free_port(), free_port()
     )
     yield service
     if service.process is not None:
