@@ -11,13 +11,14 @@ from services.audit.disclosure import Disclose
 from services.audit.evidence import PAGE_EVENTS, Shoes, decoded, explained
 from services.audit.verify.cashier import CashierWalk
 from services.audit.verify.chain import streams_finding
-from services.audit.verify.findings import Check, Finding
+from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.ledger import Book, LedgerWalk
 from services.audit.verify.postings import PostingsWalk
 from services.audit.verify.table_walk import TableWalk, shoes_in
 from shared.ledger.accounts import wallet_stream
 from shared.log import EventLog, Head, RecordedEvent, category_of
 from shared.log.chain import verify_chain
+from shared.proofs.seeds import player_seed_fingerprint
 from shared.sealing import Keyring
 from shared.table.codec import TableCodec
 from shared.table.sealer import KeyringSealer
@@ -84,6 +85,7 @@ class FullCheck:
         self._cashier = CashierWalk(snapshot.tables)
         self._at_applied: list[TableState] = []
         self._requested: set[str] = set()
+        self._reused: dict[bytes, list[Read]] = {}
 
     async def run(self, table_id: str = "") -> AsyncIterator[Progress]:
         """Reports as it goes, the last time with `done`. The same object each time: take
@@ -104,6 +106,8 @@ class FullCheck:
             for stream in sorted(self._snapshot.tables):
                 async for _ in self._table(stream):
                     yield progress
+            async for _ in self._reused_seeds():
+                yield progress
             progress.add(self._cashier.end())
             progress.add(_not_requested(self._snapshot.shoes, self._requested))
             progress.add(_parked_findings(self._snapshot.parked))
@@ -141,6 +145,25 @@ class FullCheck:
                 yield
         self._progress.add(self._ledger.end())
 
+    async def _reused_seeds(self) -> AsyncIterator[None]:
+        """Seeds that were left out as used before, in the shoes that may have had them. A house
+        that could say so of any seed would deal without the one that it does not know."""
+        for stream in self._snapshot.shoes:
+            if not self._reused:
+                return
+            # Seeds are opened before the seal, which is among the first events of a shoe.
+            events = await self._log.read_stream(stream, 0, PAGE_EVENTS)
+            for read in decoded(events, Check.SHOE, []):
+                if read.event.type == "SeedOpened":
+                    told = player_seed_fingerprint(read.body.player, read.body.seed)
+                    self._reused.pop(told, None)
+            yield
+        for seals in self._reused.values():
+            self._progress.add(
+                seal.finding(Check.SHOE, "a seed was left out as used before, and no shoe had it")
+                for seal in seals
+            )
+
     async def _table(self, stream: str) -> AsyncIterator[None]:
         """A table from its first event to the snapshot, its shoes and the wallet's answers beside
         it."""
@@ -171,6 +194,10 @@ class FullCheck:
         findings = list(walk.end())
         await self._match(walk, postings, answers, None, findings)
         findings.extend(postings.end(applied))
+        for told, seal in walk.cards.reused:
+            # One that was sealed only just now may tell of a shoe that is newer than the snapshot.
+            if seal.event.position <= self._snapshot.heads[seal.event.partition].position:
+                self._reused.setdefault(told, []).append(seal)
         if walk.at_mark.config is not None and not walk.lost:
             self._at_applied.append(walk.at_mark)
         self._tell(walk, findings)

@@ -14,7 +14,7 @@ from uuid import UUID
 from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.shoe import Request, ShoeRecord, Use
 from shared.games.play import Face
-from shared.proofs.seeds import player_seed_commitment
+from shared.proofs.seeds import player_seed_commitment, player_seed_fingerprint
 from shared.quick import quick
 from shared.table import events as table
 from shared.table.apply_hand import BURN
@@ -51,6 +51,9 @@ class CardsWalk:
     met: set[tuple[type[Errand], str]] = field(default_factory=set)
     """Errands of the last step: one that stays due is compared once."""
     hand_id: str = ""
+    reused: list[tuple[bytes, Read]] = field(default_factory=list)
+    """Fingerprints of seeds that were left out because some shoe has had them, and the seal that
+    left them out."""
 
     def step(self, group: Sequence[Read], errands: Sequence[Errand]) -> Iterator[Finding]:
         """One append of the table, and what was due after it."""
@@ -137,14 +140,18 @@ def _seal(walk: CardsWalk, errand: SealShoe, since: Read) -> Iterator[Finding]:
     if errand.record is not None:
         yield from _cut(walk, errand.record, since)
     for player, seed in errand.reveals:
-        if not _in_the_shoe(shoe, player, seed):
+        if _in_the_shoe(shoe, player, seed):
+            continue
+        if player in shoe.reused:
+            walk.reused.append((player_seed_fingerprint(player, seed), shoe.sealed))
+        else:
             yield shoe.sealed.finding(Check.SHOE, f"the seed that {player} revealed was left out")
 
 
 def _in_the_shoe(shoe: ShoeRecord, player: str, seed: bytes) -> bool:
-    """Or rightly left out: it is another than was pledged, or was used before."""
+    """Or rightly left out: it is another than was pledged."""
     pledged = shoe.commitments.get(player) == player_seed_commitment(shoe.shoe_id, player, seed)
-    return shoe.seeds.get(player) == seed or not pledged or player in shoe.reused
+    return shoe.seeds.get(player) == seed or not pledged
 
 
 def _cards(walk: CardsWalk, errand: Cards, since: Read) -> Iterator[Finding]:

@@ -11,13 +11,18 @@ from uuid import uuid4
 
 import pytest
 from croupier.audit.v1 import audit_pb2 as pb
+from croupier.shuffle.v1 import events_pb2 as shuffle
 
 from services.wallet.orders import Command, Correct
-from shared.log import CommandKey
+from shared.log import Append, CommandKey, NewEvent, PostgresLog, event_hash, open_pool
 from shared.money import Money
+from shared.proofs.seeds import player_seed_commitment
 from shared.table import events as e
 from tests.integration.audit.conftest import Client, RealHouse
 from tests.integration.audit.forging import event_of, forge, rewrite, scribble
+from tests.servers import Database
+
+SEED = bytes(range(16))
 
 
 def checks(findings: list[pb.Finding]) -> set[int]:
@@ -289,3 +294,51 @@ async def test_TAB_12_a_correction_names_a_settled_hand(real: RealHouse, client:
     for findings in (await client.findings(), list((await client.verify(first)).findings)):
         assert words(findings, pb.CHECK_POSTINGS) == ["the corrected hand was not settled"]
     assert (await client.verify(second)).verified
+
+
+LEFT_OUT = "a seed was left out as used before, and no shoe had it"
+
+
+async def test_a_seed_is_left_out_as_used_before_only_where_it_was(
+    real: RealHouse, database: Database, client: Client
+) -> None:
+    """A house that could say so of an honest player's seed would know the order."""
+    shoe = real.house.tables["t1"].shoe
+    assert shoe is not None
+    commitment = player_seed_commitment(shoe.shoe_id, "ann", SEED)
+    await real.house.give("t1", e.SeedPledged("ann", commitment, shoe_id=shoe.shoe_id))
+    bets = (("ann", 1, "banker", 2_000), ("bob", 2, "player", 500))
+    await real.house.play("t1", *bets, cut=77)
+    await real.house.give("t1", e.SeedRevealed("ann", SEED))
+    await real.play(1)
+    assert await client.findings() == []
+
+    told = await event_of(real, "SeedOpened")
+    payload = shuffle.SeedReused(player="ann", epoch=1).SerializeToString()
+    said = told._replace(type="SeedReused", payload=payload)
+    await real.tamper(
+        "UPDATE log.events SET type = 'SeedReused', payload = $3, hash = $4"
+        " WHERE partition = $1 AND position = $2",
+        told.partition,
+        told.position,
+        payload,
+        event_hash(told.stream, told.version, said),
+    )
+
+    def leave_out(body: Any) -> None:
+        body.withheld.extend(body.used)
+        del body.used[:]
+
+    await forge(real, await event_of(real, "ShoeSealed"), leave_out)
+    assert LEFT_OUT in words(await client.findings(), pb.CHECK_SHOE)
+
+    following = real.house.tables["t1"].next_shoe
+    assert following is not None
+    pool = await open_pool(database.dsn("croupier_shuffle"), 1)
+    async with PostgresLog(pool) as log:
+        stream = f"shuffle/{following.shoe_id}"
+        earlier = NewEvent("SeedOpened", told.payload, "test")
+        version = len(await log.read_stream(stream))
+        await log.append([Append(uuid4(), stream, version, (earlier,))])
+    await pool.close()
+    assert LEFT_OUT not in words(await client.findings(), pb.CHECK_SHOE)
