@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,17 +15,23 @@ from nats.js.api import (
     AckPolicy,
     ConsumerConfig,
     DeliverPolicy,
+    DiscardPolicy,
     RetentionPolicy,
     StorageType,
     StreamConfig,
 )
-from nats.js.errors import NotFoundError
+from nats.js.errors import APIError, NotFoundError
 
 from shared.bus.batch import STREAM, SUBJECTS
 from shared.ops.tasks import end
 
-# What is older is read from the log.
+# What is older, or more, is read from the log.
 MAX_AGE_S = 24 * 3600.0
+MAX_BYTES = 4 * 1024**3
+"""A server whose storage is full takes nothing more, until what it has is old enough."""
+_LEAST_BYTES = 1024**2
+_NO_ROOM = 10_047
+"""What a server says that has less storage left than a stream is to have."""
 DUPLICATE_WINDOW_S = 120.0
 ACK_WAIT_S = 30.0
 MAX_ACK_PENDING = 1_024
@@ -110,24 +116,42 @@ async def ensure_stream(
     client: Client, replicas: int = 1, duplicate_window_s: float = DUPLICATE_WINDOW_S
 ) -> None:
     """Makes the stream if it is not there (any more), on so many servers, and spreads one that is
-    on fewer. Raises `nats.errors.Error`."""
+    on fewer. It has `MAX_BYTES`, or what there is room for. Raises `nats.errors.Error`."""
     jetstream = client.jetstream()
     try:
         found = (await jetstream.stream_info(STREAM)).config
-        if (found.num_replicas or 1) < replicas:
-            await jetstream.update_stream(found, num_replicas=replicas)
     except NotFoundError:
-        await jetstream.add_stream(
-            StreamConfig(
-                name=STREAM,
-                subjects=[SUBJECTS],
-                retention=RetentionPolicy.LIMITS,
-                storage=StorageType.FILE,
-                num_replicas=replicas,
-                max_age=MAX_AGE_S,
-                duplicate_window=duplicate_window_s,
-            )
+        fresh = StreamConfig(
+            name=STREAM,
+            subjects=[SUBJECTS],
+            retention=RetentionPolicy.LIMITS,
+            discard=DiscardPolicy.OLD,
+            storage=StorageType.FILE,
+            num_replicas=replicas,
+            max_age=MAX_AGE_S,
+            duplicate_window=duplicate_window_s,
         )
+        await _with_room(lambda room: jetstream.add_stream(fresh, max_bytes=room))
+        return
+    if (found.num_replicas or 1) < replicas:
+        await jetstream.update_stream(found, num_replicas=replicas)
+        found.num_replicas = replicas
+    if (found.max_bytes or -1) < 0:
+        await _with_room(lambda room: jetstream.update_stream(found, max_bytes=room))
+
+
+async def _with_room(make: Callable[[int], Awaitable[object]]) -> None:
+    """Half as much, and half of that, until the server has room for it."""
+    room = MAX_BYTES
+    while True:
+        try:
+            await make(room)
+        except APIError as error:
+            if error.err_code != _NO_ROOM or room // 2 < _LEAST_BYTES:
+                raise
+            room //= 2
+        else:
+            return
 
 
 async def ensure_durable(
