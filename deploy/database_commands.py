@@ -15,7 +15,7 @@ from rich.table import Table
 
 from deploy.migrate import bring_up_to_date
 from deploy.where import local_database
-from shared.bus.parking import ParkedEvent, list_parked, request_retry
+from shared.bus.parking import MAX_LISTED, ParkedEvent, list_parked, request_retry
 
 T = TypeVar("T")
 
@@ -67,6 +67,8 @@ def list_all(
         numbers = (str(event.version), event.type, str(event.attempts))
         table.add_row(event.consumer, event.stream, *numbers, retry, event.error)
     _out.print(table)
+    if len(found) >= MAX_LISTED:
+        _out.print(f"only the first {MAX_LISTED} events of each service are shown")
 
 
 @parked.command("retry")
@@ -78,13 +80,9 @@ def retry(
     """Have a parked stream tried again, after what was wrong is mended."""
 
     async def ask(connection: asyncpg.Connection) -> int:
-        events = await _list(connection)
-        streams = {each.stream for each in events} if stream == "all" else {stream}
-        asked = 0
-        for schema in await _schemas(connection):
-            for each in sorted(streams):
-                asked += await request_retry(connection, schema, each)
-        return asked
+        wanted = None if stream == "all" else stream
+        schemas = await _schemas(connection)
+        return sum([await request_retry(connection, schema, wanted) for schema in schemas])
 
     asked = _in_database(context, dsn, ask)
     _out.print(f"{asked} events will be tried again")

@@ -43,9 +43,10 @@ async def list_parked(
 
 
 async def request_retry(
-    connection: Connection, schema: str, stream: str, consumer: str | None = None
+    connection: Connection, schema: str, stream: str | None, consumer: str | None = None
 ) -> int:
-    """Asks the consumer (None: every one of the service) to try a parked stream again.
+    """Asks the consumer (None: every one of the service) to try a parked stream (None: all that it
+    has parked) again.
 
     Returns how many parked events that concerns.
     """

@@ -68,7 +68,7 @@ _LIST_PARKED = """
 """
 _REQUEST_RETRY = """
     UPDATE SCHEMA.parked_events SET retry_requested = true
-     WHERE stream = $1 AND (consumer = $2 OR $2 IS NULL)
+     WHERE (stream = $1 OR $1 IS NULL) AND (consumer = $2 OR $2 IS NULL)
 """
 
 

@@ -7,6 +7,7 @@ from uuid import uuid4
 import asyncpg
 import pytest
 
+from shared.bus import parking
 from shared.bus.parking import ParkedEvent, list_parked, request_retry
 from shared.log import Append, NewEvent
 from tests.integration.bus import probe
@@ -106,6 +107,26 @@ async def test_a_retry_applies_what_was_parked_in_order(house: House, handler: P
     await eventually(lambda: _has(house, {"table/bad": 9, "table/good": 1}))
     assert await parked(house) == []
     assert await probe.applied(house.root) in ([4, 1, 2, 3, 5], [1, 2, 3, 4, 5])
+
+
+async def test_all_that_is_parked_is_tried_again_however_much(
+    house: House, handler: Probe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More than a list of it shows: one stream alone may have that many."""
+    monkeypatch.setattr(parking, "MAX_LISTED", 2)
+    house.consumer(handler)
+    await house.write("bad", b"poison", 2, 3)
+    await house.write("worse", b"poison")
+    await eventually(lambda: _parked_in_all(house, 4))
+    handler.poisoned = False
+    assert await request_retry(house.root, probe.SCHEMA, None) == 4
+    await house.becomes_equal()
+    assert await parked(house) == []
+
+
+async def _parked_in_all(house: House, count: int) -> bool:
+    found = await house.root.fetchval("SELECT count(*) FROM probe.parked_events")
+    return bool(found == count)
 
 
 async def test_a_retry_that_fails_leaves_the_rest_parked(house: House, handler: Probe) -> None:
