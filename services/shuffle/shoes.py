@@ -305,8 +305,14 @@ class Shoes:
         return earlier
 
     async def _retired_elsewhere(self, live: LiveShoe, gone: SeedGoneError) -> None:
-        """Another process may have published the seed and thrown the stored one away."""
-        if not await live.catch_up(self._log):
+        """Another process may have published the seed and thrown the stored one away; where nothing
+        is new, the log may have lost what is remembered here."""
+        if await live.catch_up(self._log):
+            return
+        known = live.shoe
+        live.forget()
+        await live.catch_up(self._log)
+        if live.shoe == known:
             raise gone
 
     async def _write(self, live: LiveShoe, append: Append, write: _Write | None) -> Appended:

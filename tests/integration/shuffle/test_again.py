@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import uuid4
 
-import asyncpg
 import pytest
 from croupier.shuffle.v1 import shuffle_pb2 as pb
 
@@ -305,42 +304,6 @@ class Contended(PostgresLog):
 
     async def append(self, appends: Sequence[Append]) -> list[Appended]:
         return [Appended(Outcome.CONFLICT, "shuffle.0", 0, 0, 9, None) for _ in appends]
-
-
-async def test_what_a_process_remembers_of_a_lost_tail_deals_no_card(
-    module_database: Database, start: Start
-) -> None:
-    """It goes on while a backup is restored under it, where the shoe is then retired: it must not
-    take what has been written since for what it wrote itself."""
-    process = await start()
-    here, there = process.desk, (await start()).desk
-    await here.ready()
-    backup = len(await types(process))
-    for at in range(3):
-        await here.deal(pb.DealRequest.Draw(position=at, use=OPEN))
-    await lose_tail(module_database, here.shoe, backup)
-    await there.retire()
-    assert await refusal(here.deal(pb.DealRequest.Draw(position=3, use=OPEN))) == "SHOE_RETIRED"
-    assert (await here.get()).phase == pb.SHOE_PHASE_RETIRED
-
-
-async def lose_tail(database: Database, shoe_id: str, keep: int) -> None:
-    """The shoe's stream as it was after `keep` events."""
-    connection = await asyncpg.connect(database.dsn())
-    stream = f"shuffle/{shoe_id}"
-    async with connection.transaction():
-        for table in ("events", "streams", "commands"):
-            await connection.execute(f"ALTER TABLE log.{table} DISABLE TRIGGER ALL")
-        await connection.execute(
-            "DELETE FROM log.events WHERE stream = $1 AND version > $2", stream, keep
-        )
-        await connection.execute(
-            "DELETE FROM log.commands WHERE stream = $1 AND last_version > $2", stream, keep
-        )
-        await connection.execute(
-            "UPDATE log.streams SET version = $2 WHERE stream = $1", stream, keep
-        )
-    await connection.close()
 
 
 async def test_a_shoe_that_others_write_to_all_the_time_is_given_up_for_now(
