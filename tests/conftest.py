@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from tests.e2e.houses import HouseOnDisk
 from tests.servers import (
@@ -21,6 +22,15 @@ from tests.servers import (
     remove,
     temporary_folder,
 )
+
+
+@pytest.fixture(scope="session", autouse=True)
+def plain_tracebacks() -> None:
+    """What a service in the test's own loop logs of a fault holds it up: drawn in boxes, with all
+    variables, for seconds, which is longer than a lease."""
+    for each in structlog.get_config()["processors"]:
+        if isinstance(each, structlog.dev.ConsoleRenderer):
+            each.exception_formatter = structlog.dev.plain_traceback
 
 
 @pytest.fixture(scope="session")

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
+
 from clients.bots.progress import Ledger, Summary, Verified
 from tests.chaos.playing import playing
 from tests.e2e.houses import PROCESSES, HouseOnDisk
+
+# Each step has its own bound; here there are many.
+pytestmark = pytest.mark.timeout(300)
 
 
 def assert_all_holds(summary: Summary, ledger: Ledger, verified: Verified, hands: int) -> None:

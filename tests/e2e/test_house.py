@@ -19,6 +19,9 @@ from shared.rpc.channel import call_metadata, connect
 from tests.e2e.houses import OPEN_TIMEOUT_S, PROCESSES, HouseOnDisk, alive, database_of
 from tests.polling import eventually
 
+# Each command has its own bound; some tests open a house twice.
+pytestmark = pytest.mark.timeout(300)
+
 
 async def test_every_process_serves_and_says_so(open_house: HouseOnDisk) -> None:
     told = await open_house.status()

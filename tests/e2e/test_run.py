@@ -6,9 +6,13 @@ import signal
 from functools import partial
 
 import asyncpg
+import pytest
 
 from tests.e2e.houses import OPEN_TIMEOUT_S, HouseOnDisk, database_of
 from tests.polling import eventually
+
+# Each command has its own bound.
+pytestmark = pytest.mark.timeout(300)
 
 
 async def alter_a_stake(house: HouseOnDisk) -> None:
