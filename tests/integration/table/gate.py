@@ -20,6 +20,10 @@ PassingRequest = Callable[[str, bytes, Callable[[], Awaitable[bytes]]], Awaitabl
 """The same for a test that has to know what is asked."""
 
 
+# As the real ones: a node pings each second, also while what it asked is held back here.
+_OPTIONS = (("grpc.http2.min_ping_interval_without_data_ms", 500),)
+
+
 class LostError(Exception):
     """The other side is gone, as far as the caller can tell."""
 
@@ -31,7 +35,7 @@ class Gate(grpc.GenericRpcHandler):
         self.passing: Passing = _pass
         self.passing_request: PassingRequest = self._pass_unseen
         self._channel = grpc.aio.insecure_channel(target)
-        self._server = grpc.aio.server(handlers=(self,))
+        self._server = grpc.aio.server(handlers=(self,), options=_OPTIONS)
         self.address = f"127.0.0.1:{self._server.add_insecure_port('127.0.0.1:0')}"
 
     async def __aenter__(self) -> Gate:

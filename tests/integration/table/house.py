@@ -37,6 +37,8 @@ KEY = b64encode(bytes(range(32))).decode()
 SEED_KEY = b64encode(bytes(range(32, 64))).decode()
 LONG_MS = 600_000
 """A clock that does not run out in a test."""
+LEASE_S = 10.0
+"""Longer than a busy machine holds a node up: a lease ends only where a test has it end."""
 NO_RETRIES = (("grpc.enable_retries", 0),)
 
 
@@ -109,9 +111,24 @@ class House:
             "shuffle_address": self.address("shuffle-1"),
             "service_token": SecretStr(token(Role.TABLE_SERVICE, name, 600)),
             "heartbeat_s": 0.2,
-            "lease_ttl_s": 1.0,
+            "lease_ttl_s": LEASE_S,
         }
         return TableSettings(**(common | changes))
+
+    async def kill(self, name: str) -> None:
+        """kill -9 of a node that is a process; its lease is over at once, not after a while."""
+        node = self.services[name]
+        assert isinstance(node, Process)
+        node.kill()
+        # What it had still on the way to Postgres would renew the lease.
+        await self.sql(
+            """SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+               WHERE datname = current_database() AND application_name = $1""",
+            name,
+        )
+        await self.sql(
+            "UPDATE tables.nodes SET lease_until = clock_timestamp() WHERE node = $1", name
+        )
 
     def address(self, name: str) -> str:
         return self.services[name].address if name in self.services else "127.0.0.1:1"

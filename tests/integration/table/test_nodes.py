@@ -42,6 +42,9 @@ from tests.integration.table.people import (
 )
 from tests.polling import eventually
 
+PAUSED_LEASE_S = 3.0
+"""Of a node that is paused: somebody waits for its end, and it must not be over before."""
+
 
 async def test_every_node_serves_every_table(pair: House) -> None:
     house = pair
@@ -64,6 +67,7 @@ async def test_every_node_serves_every_table(pair: House) -> None:
     async with ann.playing(here, there) as stream:
         await stream.command(here, command(sit_out=pb.SitOut(sitting_out=True)))
         settled = await play_hand(stream, there)
+        await stream.next_shoe(there)
         # Refusals and acknowledgements come through as well, behind what they follow from.
         again = await stream.command(there, bet(100, box=99))
         refusal = (await stream.answered(again)).refusal
@@ -188,8 +192,8 @@ async def test_tables_move_to_a_new_node_between_hands(empty_house: House) -> No
 
 
 async def hand_in_progress(house: House, table_id: str) -> tuple[PlayCall, pb.Command]:
-    """Ann, at node b, is asked to cut at a table of node a whose clock is short."""
-    clocks = {"cut_ms": 8_000, "grace_ms": 600_000}
+    """Ann, at node b, is asked to cut at a table of node a. The clock is shorter than the grace."""
+    clocks = {"cut_ms": 60_000, "grace_ms": 600_000}
     await house.open(table_id, node="node-b", clocks=clocks)
     await owned_by(house, table_id, "node-a")
     ann = await house.seat("ann", table_id, node="node-b")
@@ -206,13 +210,13 @@ async def test_a_killed_node_s_tables_go_on_with_the_hand_and_its_clock(empty_ho
     await house.shuffle()
     await house.wallet()
     await house.relay()
-    killed = await house.node_process("node-a")
+    await house.node_process("node-a")
     await house.node("node-b")
     table_id = table_of("node-a")
     stream, placed = await hand_in_progress(house, table_id)
     offered = stream.updates[-1].table.deadline.ToMicroseconds()
     epoch = await epoch_of(house, table_id)
-    killed.kill()
+    await house.kill("node-a")
     claimed = (await stream.event("TableClaimed")).table_claimed
     while claimed.epoch <= epoch:
         claimed = (await stream.event("TableClaimed")).table_claimed
@@ -234,7 +238,7 @@ async def test_a_node_that_was_held_up_finds_its_tables_gone(empty_house: House)
     await house.shuffle()
     await house.wallet()
     await house.relay()
-    paused = await house.node_process("node-a")
+    paused = await house.node_process("node-a", lease_ttl_s=PAUSED_LEASE_S)
     await house.node("node-b")
     table_id = table_of("node-a")
     stream, _ = await hand_in_progress(house, table_id)
@@ -271,7 +275,7 @@ async def test_what_was_under_way_at_a_node_that_dies_is_carried_out_once_and_in
     await house.shuffle()
     await house.wallet()
     await house.relay()
-    dying = await house.node_process("node-a")
+    dying = await house.node_process("node-a", lease_ttl_s=PAUSED_LEASE_S)
     await house.node("node-b")
     table_id = table_of("node-a")
     await house.open(table_id, node="node-b")

@@ -13,7 +13,7 @@ from croupier.table.v1 import nodes_pb2, nodes_pb2_grpc
 from shared.errors import CroupierError
 from shared.rpc.access import Role
 from tests.integration.table.gate import Gate
-from tests.integration.table.house import House
+from tests.integration.table.house import LEASE_S, House
 from tests.integration.table.nodes import NODES, at, epoch_of, owned_by, table_of
 from tests.integration.table.people import (
     Person,
@@ -77,7 +77,7 @@ async def test_nodes_say_what_they_have_to_do(pair: House) -> None:
     assert set(nodes) == {"node-a", "node-b"}
     for name, node in nodes.items():
         assert node.address == pair.address(name)
-        assert 0 < node.lease_left.ToMilliseconds() <= 1_000
+        assert 0 < node.lease_left.ToMilliseconds() <= LEASE_S * 1_000
         assert not node.drained
         assert not node.stopping
 

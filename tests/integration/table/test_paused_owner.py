@@ -34,6 +34,12 @@ class Holding:
     refusals: list[str] = field(default_factory=list)
 
     async def __call__(self, method: str, pass_on: Callable[[], Awaitable[bytes]]) -> bytes:
+        # What is on its way arrives, though whoever sent it has waited for too long.
+        arriving = asyncio.ensure_future(self._arrive(method, pass_on))
+        arriving.add_done_callback(lambda done: done.cancelled() or done.exception())
+        return await asyncio.shield(arriving)
+
+    async def _arrive(self, method: str, pass_on: Callable[[], Awaitable[bytes]]) -> bytes:
         if method in self.methods:
             self.free -= 1
             if self.free < 0:
@@ -70,7 +76,9 @@ async def takeover(house: House) -> AsyncIterator[Takeover]:
         # The burn's two requests pass.
         of_first = gates[0].passing = Holding(("DealMany",), free=2)
         of_second = gates[1].passing = Holding(("DealMany", "RetireShoe"))
-        first = await house.node_process("table-1", shuffle_address=gates[0].address)
+        first = await house.node_process(
+            "table-1", shuffle_address=gates[0].address, lease_ttl_s=1.0
+        )
         await house.open("t1")
         ann = await house.seat("ann")
         async with ann.playing("t1") as stream:
@@ -129,7 +137,7 @@ async def test_a_pause_of_the_only_node_costs_nobody_his_time(empty_house: House
     house = empty_house
     await asyncio.gather(house.shuffle(), house.wallet(), house.relay())
     node = await house.node_process("table-1", lease_ttl_s=60)
-    await house.open("t1", clocks={"betting_ms": 1_500})
+    await house.open("t1", clocks={"betting_ms": 5_000})
     ann = await house.seat("ann")
     async with ann.playing("t1") as stream:
         await stream.command("t1", bet(100))
