@@ -79,7 +79,7 @@ class PlayCall:
 
     async def until(self, check: Callable[[pb.PlayResponse], bool]) -> pb.PlayResponse:
         """Hears until a response passes."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(60):
             while not check(answer := await self.next()):
                 pass
         return answer
@@ -100,6 +100,18 @@ class PlayCall:
     async def phase(self, phase: pb.Phase.ValueType) -> pb.Update:
         answer = await self.until(lambda each: each.update.table.table.phase == phase)
         return answer.update
+
+    async def next_shoe(self, table_id: str = "t1") -> None:
+        """Hears until the table has its next shoe: it is asked for as the first one is sealed, and
+        may come long after the hand. From then on the table waits for players only."""
+        mine = [update for update in self.updates if update.table_id == table_id]
+        if not mine[-1].table.next_shoe.commitment:
+            await self.until(
+                lambda each: (
+                    each.update.table_id == table_id
+                    and bool(each.update.table.next_shoe.commitment)
+                )
+            )
 
     async def done_sending(self) -> None:
         await self._call.done_writing()

@@ -33,14 +33,19 @@ NOWHERE = 1
 
 
 @pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes that are started now give the log up soon."""
+    soon = partial(PostgresLog, give_up_after_s=0.3)
+    monkeypatch.setattr("services.table.main.PostgresLog", soon)
+
+
+@pytest.fixture
 async def wired(
     empty_house: House, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[House, Wire]]:
-    """A house whose table node has one connection to the log, which can be cut, and soon gives up.
-    Its lease is long, so that only the table itself speaks to the log."""
+    """A house whose table node has one connection to the log, which can be cut. Its lease is long,
+    so that only the table itself speaks to the log."""
     house = empty_house
-    impatient = partial(PostgresLog, give_up_after_s=0.3)
-    monkeypatch.setattr("services.table.main.PostgresLog", impatient)
     monkeypatch.setattr("services.table.neighbours.LOOK_EVERY_S", 3_600)
     async with wire_to(house.database.dsn("croupier_table")) as wire:
         await house.shuffle()
@@ -70,10 +75,11 @@ async def test_an_answer_that_is_lost_on_the_way_from_the_log(wired: tuple[House
     assert (await house.types()).count("BetPlaced") == 3
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("is_in", [True, False])
 async def test_nobody_knows_whether_it_is_in(wired: tuple[House, Wire], is_in: bool) -> None:
     house, wire = wired
-    await house.open(clocks={"betting_ms": 4_000, "grace_ms": 600_000})
+    await house.open(clocks={"betting_ms": 60_000, "grace_ms": 600_000})
     ann = await house.seat("ann")
     async with ann.playing("t1") as stream:
         await stream.command("t1", bet(100))

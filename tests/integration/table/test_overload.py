@@ -12,7 +12,17 @@ from grpc_status import rpc_status
 
 from services.table.admission import Admission
 from tests.integration.table.house import House
-from tests.integration.table.people import Person, assert_seamless, bet, cut, done, play_hand, told
+from tests.integration.table.people import (
+    Person,
+    PlayCall,
+    assert_seamless,
+    bet,
+    command,
+    cut,
+    done,
+    play_hand,
+    told,
+)
 
 
 async def refusal_of(person: Person, table_id: str, asked: pb.Command) -> grpc.aio.AioRpcError:
@@ -20,6 +30,12 @@ async def refusal_of(person: Person, table_id: str, asked: pb.Command) -> grpc.a
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await person.tables.Execute(request, metadata=person.metadata)
     return refused.value
+
+
+async def all_taken(stream: PlayCall, table_id: str) -> None:
+    """Until the node has read what was said before: this comes behind it, and goes no further."""
+    answer = await stream.answered(await stream.command(table_id, command()))
+    assert answer.refusal.reason == "BAD_REQUEST"
 
 
 async def test_a_full_node_begins_nothing_new_and_ends_what_runs(
@@ -38,7 +54,7 @@ async def test_a_full_node_begins_nothing_new_and_ends_what_runs(
         await at_two.event("CutOffered")
         async with house.log_held():
             placed = [await at_one.command("t1", bet(100, box=box)) for box in (1, 2)]
-            await house.append_waits()
+            await all_taken(at_one, "t1")
             # No room for new bets, by either way, and that is told before the log answers.
             refused = await refusal_of(ann, "t1", late := bet(100, box=3))
             assert told(refused) == ("OVERLOADED", "")
@@ -54,6 +70,7 @@ async def test_a_full_node_begins_nothing_new_and_ends_what_runs(
             # A running hand has its room.
             chosen = await at_two.command("t2", cut())
             spare = await at_two.command("t2", cut())
+            await all_taken(at_two, "t2")
             assert told(await refusal_of(bob, "t2", cut())) == ("OVERLOADED", "")
         for each in placed:
             assert (await at_one.answered(each)).acknowledgement.version

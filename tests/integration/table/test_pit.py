@@ -120,7 +120,8 @@ class Floor:
             await table.until(ann, lambda sight: sight.table.HasField("incident"))
             assert len(table.events(ann, "IncidentResolved")) == number - 1
             await pit.execute(self._game, command(confirm_incident=pb.ConfirmIncident()))
-        resolved = (await table.happens(ann, "IncidentResolved", number)).incident_resolved
+        for name in self._names:
+            resolved = (await table.happens(name, "IncidentResolved", number)).incident_resolved
         assert (resolved.incident, resolved.outcome) == (incident, outcome), self._game
 
     async def _in_play(self) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from functools import partial
 
 import grpc
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 
+from services.table import metrics
 from shared.errors import CroupierError
+from shared.log import PostgresLog
 from shared.rpc.access import Role
 from tests.integration.table.house import House
 from tests.integration.table.people import (
@@ -40,6 +43,7 @@ async def test_a_snapshot_then_every_change_without_gap_or_repeat(house: House) 
         assert first.version == first.table.table.version == len(await house.types())
         for _ in range(3):
             await play_hand(hers)
+        await hers.next_shoe()
         last = hers.updates[-1].version
         await his.until(lambda each: each.update.version == last)
         assert_seamless(hers.updates)
@@ -106,7 +110,7 @@ async def test_watch_resumes_where_it_stopped(house: House) -> None:
         asked, last = last, update.version
         assert update.previous == asked
         quiet = (update.version, len(update.events)) == (asked, 0)
-        return quiet and update.table.next_shoe.shoe_id != ""
+        return quiet and update.table.next_shoe.commitment != b""
 
     await eventually(nothing_new)
     # A version that the table has not reached is of another log: a snapshot.
@@ -218,14 +222,15 @@ async def test_a_command_is_carried_out_though_its_caller_is_gone(house: House) 
     late, cancelled = bet(100, box=1), bet(100, box=2)
     async with house.log_held():
         request = pb.ExecuteRequest(table_id="t1", command=late)
+        calling = ann.tables.Execute(request, metadata=ann.metadata, timeout=2)
+        await house.append_waits()
         with pytest.raises(grpc.aio.AioRpcError) as ended:
-            await ann.tables.Execute(request, metadata=ann.metadata, timeout=0.2)
+            await calling
         assert ended.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         await stream.command("t1", cancelled)
         # In order behind the command, and refused before it comes to the table.
         await stream.answered(await stream.command("t1", command()))
         stream.cancel()
-        await house.append_waits()
 
     async def both_are_in() -> bool:
         return (await house.types()).count("BetPlaced") == 2
@@ -284,7 +289,8 @@ async def test_who_does_not_read_is_dropped_and_slows_nobody(house: House) -> No
         seen = (await watching.read()).update
         assert seen.previous == 0
         # All of them are answered while nobody reads there.
-        last = await changes(ann, 500)
+        while metrics.watching():
+            last = await changes(ann, 50)
         updates = [seen]
         dropped = None
         while dropped is None:
@@ -305,8 +311,12 @@ async def test_who_does_not_read_is_dropped_and_slows_nobody(house: House) -> No
 
 
 async def test_more_than_the_table_can_queue_is_refused_and_nothing_else_is_lost(
-    house: House,
+    empty_house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # A node that has enough of the log refuses all of them.
+    patient = partial(PostgresLog, give_up_after_s=60.0)
+    monkeypatch.setattr("services.table.main.PostgresLog", patient)
+    house = await empty_house.start()
     await house.open()
     ann = await house.seat("ann", chips=0)
     before = len(await house.types())
@@ -382,7 +392,7 @@ async def test_hands_of_a_table_newest_first(house: House) -> None:
 
 async def test_a_hand_with_its_clocks(house: House) -> None:
     """Nobody says that he is done, nobody cuts: the clocks see to it."""
-    await house.open(clocks={"betting_ms": 100, "cut_ms": 100})
+    await house.open(clocks={"betting_ms": 1_000, "cut_ms": 100})
     ann = await house.seat("ann")
     async with ann.playing("t1") as stream:
         await stream.command("t1", bet(100))
@@ -397,9 +407,13 @@ async def test_a_hand_with_its_clocks(house: House) -> None:
         assert (await stream.answered(late)).refusal.reason == "CUT_NOT_OFFERED"
 
 
-async def test_what_was_in_time_counts_though_the_log_was_slow(house: House) -> None:
+async def test_what_was_in_time_counts_though_the_log_was_slow(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Arrival at the owner counts (architecture, 5)."""
-    await house.open(clocks={"betting_ms": 500})
+    # As slow as this it is an outage, after which the clock would get its grace.
+    monkeypatch.setattr("services.table.owner.OUTAGE_S", 600.0)
+    await house.open(clocks={"betting_ms": 3_000})
     ann = await house.seat("ann")
     async with ann.playing("t1") as stream:
         await stream.command("t1", bet(100))

@@ -15,7 +15,7 @@ from tests.integration.table.people import bet, command, cut, done, eur
 from tests.integration.table.together import Table
 from tests.polling import eventually
 
-SHORT_MS = {"decision_warn_ms": 100, "decision_default_ms": 100}
+SHORT_MS = {"decision_warn_ms": 1_000, "decision_default_ms": 100}
 
 
 @pytest.fixture
@@ -234,7 +234,7 @@ async def test_draw_poker_is_joined_by_consent_and_its_pot_carried_to_a_lone_ent
     house: House, table: Table
 ) -> None:
     await house.open(
-        game="draw_poker", ante=100, seats=4, clocks={"consent_ms": 1_500, "entry_ms": 1_500}
+        game="draw_poker", ante=100, seats=4, clocks={"consent_ms": 4_000, "entry_ms": 4_000}
     )
     await table.seat("ann")
     await house.fund("bob", 10_000)

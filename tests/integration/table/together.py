@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import Any
 
 from croupier.table.v1 import table_pb2 as pb
@@ -37,10 +38,15 @@ class Table:
         await self._gamblers.pop(name).leave()
 
     async def do(self, name: str, *given: pb.Command) -> None:
-        """What he does, and is done."""
+        """What he does, and is done; all who are there have heard of it."""
         for one in given:
             answer = await self._gamblers[name].do(self.table_id, one)
             assert answer.HasField("acknowledgement"), answer
+            await self._all_have(answer.acknowledgement.version)
+
+    async def _all_have(self, version: int) -> None:
+        for name, gambler in self._gamblers.items():
+            await gambler.until(partial(_has, self.at[name], version))
 
     async def refused(self, name: str, given: pb.Command) -> str:
         return (await self._gamblers[name].do(self.table_id, given)).refusal.reason
@@ -86,3 +92,7 @@ class Table:
     async def close(self) -> None:
         for name in list(self._gamblers):
             await self.leave(name)
+
+
+def _has(at: AtTable, version: int) -> bool:
+    return at.updates[-1].version >= version
