@@ -20,7 +20,7 @@ async def eventually(
     check: Callable[[], T], *, within_s: float = ..., every_s: float = ...
 ) -> T: ...
 async def eventually(
-    check: Callable[[], Any], *, within_s: float = 15.0, every_s: float = 0.02
+    check: Callable[[], Any], *, within_s: float = 30.0, every_s: float = 0.02
 ) -> Any:
     """Calls `check` (plain or async) until what it gives is truthy, and returns that.
 

@@ -35,7 +35,7 @@ class Serving:
     async def start(self) -> None:
         self.stopping = asyncio.Event()
         self.task = asyncio.ensure_future(self.serve(self.settings, self.stopping))
-        await eventually(self._up)
+        await eventually(self._up, within_s=60)
 
     async def _up(self) -> bool:
         assert self.task is not None
@@ -115,5 +115,5 @@ class Process:
         if self.process is not None:
             self.go_on()
             self.process.terminate()
-            assert await asyncio.to_thread(self.process.wait, 30) == 0
+            assert await asyncio.to_thread(self.process.wait, 60) == 0
             self.process = None

@@ -307,7 +307,7 @@ async def test_the_clock_runs_out_though_the_log_was_away_or_the_queue_full(
     table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(clock, "AGAIN_AFTER_S", 0.01)
-    held = await table.open(betting_ms=100, grace_ms=10)
+    held = await table.open(betting_ms=1_000, grace_ms=10)
     await bets(held)
     table.log.may_append.clear()
     waiting = [held.propose(sit_out(False)) for _ in range(owner.MOST_QUEUED)]
