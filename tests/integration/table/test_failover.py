@@ -156,6 +156,18 @@ class Case:
             if command is not None:
                 self.under_way.append(gambler.send(self.table_id, command))
 
+    async def comes_to_rest(self) -> None:
+        """The house has nothing to do by itself (a shoe may come long after it was asked for), and
+        all players have heard so."""
+        for gambler, _ in self.players:
+            await gambler.until(self._is_at_rest)
+
+    def _is_at_rest(self) -> bool:
+        views = [sight.sight.table for sight in self.sights]
+        shoes = [shoe for view in views for shoe in (view.shoe, view.next_shoe) if shoe.shoe_id]
+        same = len({view.table.version for view in views}) == 1
+        return same and all(shoe.commitment for shoe in shoes)
+
     def remember(self) -> None:
         self.seen = [sight.updates[-1] for sight in self.sights]
 
@@ -253,10 +265,12 @@ async def test_a_hand_goes_on_at_the_same_point_wherever_its_node_was_killed(
         cases, gamblers = await at_their_stages(house, holding)
         watching = [case.table_id for case in cases[:3]]
         eve = await Onlooker.at(house, "node-a", watching)
+        at_rest = [case for case in cases if not case.stage.hold]
+        for case in at_rest:
+            await case.comes_to_rest()
         for case in cases:
             case.remember()
         # At every other table the next command is on its way.
-        at_rest = [case for case in cases if not case.stage.hold]
         for case in at_rest[::2]:
             case.say_what_comes_next()
         under_way = [answer for case in cases for answer in case.under_way]
