@@ -7,6 +7,7 @@ import contextlib
 import json
 from collections.abc import Sequence
 
+import structlog
 from nats.aio.client import Client
 from nats.aio.msg import Msg
 from nats.aio.subscription import Subscription
@@ -15,6 +16,10 @@ from nats.errors import Error as NatsError
 from shared.bus.batch import Batch, encode, headers_of, subject_of
 
 ACK_TIMEOUT_S = 5.0
+_HEADERS_BYTES = 1_024
+"""More than the headers of a message have, which count as well."""
+
+_log = structlog.get_logger()
 
 
 class NotStoredError(Exception):
@@ -37,11 +42,17 @@ class Publisher:
 
         JetStream stores what comes over one connection in its order, so those before it are stored
         too; it is asked about the last one alone, which halves what a message costs both sides.
-        One that it refused nevertheless would be missed by the consumers, who would read it from
-        the log. Raises `NotStoredError`, `nats.errors.Error` or `OSError` when the last one is not
-        certain; to send them all again is right then, and harmless.
+        One that it refused nevertheless, or that is larger
+        than the server takes, would be missed by the consumers, who would read it from the log.
+        Raises `NotStoredError`, `nats.errors.Error` or `OSError` when the last one is not certain;
+        to send them all again is right then, and harmless.
         """
-        if not batches:
+        messages = [
+            (batch, payload)
+            for batch, payload in ((batch, encode(batch)) for batch in batches)
+            if self._fits(batch, payload)
+        ]
+        if not messages:
             return
         if self._subscription is None:
             self._subscription = await self._client.subscribe(f"{self._inbox}.*", cb=self._answered)
@@ -50,11 +61,11 @@ class Publisher:
         stored = self._open[token] = asyncio.get_running_loop().create_future()
         try:
             async with asyncio.timeout(self._ack_timeout_s):
-                for batch in batches:
+                for batch, payload in messages:
                     await self._client.publish(
                         subject_of(batch),
-                        encode(batch),
-                        reply=token if batch is batches[-1] else "",
+                        payload,
+                        reply=token if batch is messages[-1][0] else "",
                         headers=headers_of(batch),
                     )
                 await stored
@@ -63,6 +74,18 @@ class Publisher:
         finally:
             # Cancelled, one that failed as well does not complain that nobody looked.
             self._open.pop(token).cancel()
+
+    def _fits(self, batch: Batch, payload: bytes) -> bool:
+        """Whether the server takes it: one that it does not would hold up all behind it."""
+        if len(payload) + _HEADERS_BYTES <= self._client.max_payload:
+            return True
+        _log.error(
+            "message_too_large",
+            partition=batch.partition,
+            position=batch.first_position,
+            size_bytes=len(payload),
+        )
+        return False
 
     async def close(self) -> None:
         """Stops listening for answers."""

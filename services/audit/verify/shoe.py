@@ -247,11 +247,15 @@ def _proof(
 def _retired(record: ShoeRecord, read: Read) -> Iterator[Finding]:
     record.retired = read
     opened = record.opened
-    used = {use.position for request in record.requests.values() for use in request.uses}
-    if used != set(range(read.body.dealt_to)):
+    uses = [use for request in record.requests.values() for use in request.uses]
+    if {use.position for use in uses} != set(range(read.body.dealt_to)):
         yield read.finding(
             Check.SHOE, f"not every position below {read.body.dealt_to} is accounted for, once"
         )
+    burned = sorted({use.position for use in uses if use.use in ("burn", "burn_open")})
+    exposed = sorted({use.position for use in uses if use.use == "exposed"})
+    if (list(read.body.burned), list(read.body.exposed)) != (burned, exposed):
+        yield read.finding(Check.SHOE, "other cards were burned or exposed than is said at the end")
     if bool(read.body.server_seed) != opened.publish:
         yield read.finding(
             Check.SHOE,

@@ -290,6 +290,12 @@ async def test_every_position_is_accounted_for() -> None:
     assert found(short) == ["not every position below 4 is accounted for, once"]
 
 
+async def test_what_was_burned_is_said_at_the_end() -> None:
+    events = await made()
+    other = changed(events, "ShoeRetired", lambda body: body.burned.append(3))
+    assert found(other) == ["other cards were burned or exposed than is said at the end"]
+
+
 async def test_a_seed_is_published_or_not_as_was_said() -> None:
     events = await made()
     hidden = changed(events, "ShoeRetired", lambda body: body.ClearField("server_seed"))
@@ -306,7 +312,13 @@ async def test_a_published_seed_is_the_committed_one() -> None:
 
 async def test_a_shoe_given_up_before_the_cut_or_the_seal_has_only_its_seed() -> None:
     events = await made()
-    retired = with_body(events[-1], lambda body: _set(body, dealt_to=0))
+
+    def never_dealt(body: Any) -> None:
+        body.dealt_to = 0
+        del body.burned[:]
+        del body.exposed[:]
+
+    retired = with_body(events[-1], never_dealt)
     cut, seal = place_of(events, "ShoeCut"), place_of(events, "ShoeSealed")
     assert found([*events[:cut], retired]) == []
     assert found([*events[:seal], retired]) == []

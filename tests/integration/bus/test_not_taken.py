@@ -1,8 +1,9 @@
-"""JetStream's storage is full: it lets go of the oldest messages instead of taking no new ones."""
+"""What a NATS server does not take: more than it has room for, and a message that is too large."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -13,22 +14,31 @@ from deploy import embedded_nats
 from deploy.embedded_nats import EmbeddedNats
 from shared.bus.batch import STREAM, SUBJECTS
 from shared.bus.stream import connect, ensure_stream
-from tests.servers import nats_for_tests
+from tests.integration.bus.conftest import house_in
+from tests.integration.bus.probe import Probe
+from tests.servers import Database, nats_for_tests
 
 STORAGE_BYTES = 3 * 1024 * 1024
+SMALL_BYTES = 16 * 1024
 MESSAGE = bytes(100_000)
 MORE_THAN_FIT = 2 * STORAGE_BYTES // len(MESSAGE)
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[str]:
+    server = nats_for_tests(folder)
+    server.start()
+    assert isinstance(server.server, EmbeddedNats)
+    yield server.server.url
+    server.stop()
 
 
 @pytest.fixture
 def little(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """The address of a server with little storage."""
     monkeypatch.setattr(embedded_nats, "_MAX_FILE_BYTES", STORAGE_BYTES)
-    running = nats_for_tests(own_folder)
-    running.start()
-    assert isinstance(running.server, EmbeddedNats)
-    yield running.server.url
-    running.stop()
+    with running(own_folder) as url:
+        yield url
 
 
 @pytest.fixture
@@ -58,3 +68,25 @@ async def test_a_stream_of_an_earlier_version_is_bounded_too(client: Client) -> 
     await fill(client)
     await ensure_stream(client)
     assert ((await client.jetstream().stream_info(STREAM)).config.max_bytes or 0) > 0
+
+
+async def test_a_message_that_is_too_large_holds_up_no_other(
+    database: Database, small: str
+) -> None:
+    """The consumers read it from the log."""
+    async with house_in(database, small) as house:
+        house.relay()
+        house.consumer(Probe())
+        await house.write("s0", 1)
+        await house.write("s1", b"x" * 2 * SMALL_BYTES)
+        await house.write("s0", 2)
+        await house.stores(2)
+        await house.becomes_equal()
+
+
+@pytest.fixture
+def small(own_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server that takes small messages."""
+    monkeypatch.setattr(embedded_nats, "_MAX_PAYLOAD_BYTES", SMALL_BYTES)
+    with running(own_folder) as url:
+        yield url
