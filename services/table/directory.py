@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from uuid import UUID
@@ -11,7 +11,7 @@ from uuid import UUID
 import asyncpg
 
 from services.table.load import Load
-from shared.log import on_connection, stream_versions
+from shared.log import on_connection
 from shared.log.patience import Pool
 
 T = TypeVar("T")
@@ -229,15 +229,11 @@ class Directory:
             for row in await self._fetch(_PLACES, list(table_ids))
         }
 
-    async def versions(self, table_ids: Sequence[str]) -> dict[str, int]:
-        """How many events each of these tables has in the log."""
-        streams = {f"table/{table_id}": table_id for table_id in table_ids}
-        known = await self._with_connection(lambda connection: stream_versions(connection, streams))
-        return {streams[stream]: version for stream, version in known.items()}
-
-    async def claimed(self, table_id: str, epoch: int) -> None:
-        """Says that this node has the table, after the log has said so."""
-        await self._execute(_CLAIMED, self._node, self._incarnation, [table_id], [epoch])
+    async def claimed(self, epochs: Mapping[str, int]) -> None:
+        """Says that this node has these tables, after the log has said so; their epochs by id."""
+        await self._execute(
+            _CLAIMED, self._node, self._incarnation, list(epochs), list(epochs.values())
+        )
 
     async def released(self, table_ids: Sequence[str]) -> None:
         """Says that this node has these tables no longer."""

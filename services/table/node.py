@@ -105,6 +105,19 @@ class Node:
         owner = self.owners.get(table_id) or self._closed.get(table_id)
         if owner is not None and not owner.released:
             return owner
+        return await self._elsewhere(table_id)
+
+    async def find_current(self, table_id: str) -> TableOwner:
+        """`find` for who wants to see how the table stands: without its lease this node cannot
+        tell, since another one may have gone on with the table, and this one not heard. Raises
+        `LOG_UNAVAILABLE`, too."""
+        owner = await self.find(table_id)
+        if self._presence.has_lease or self.owners.get(table_id) is not owner:
+            return owner
+        return await self._elsewhere(table_id)
+
+    async def _elsewhere(self, table_id: str) -> TableOwner:
+        """A table that is closed; raises where another one is, see `find`."""
         place = await self.directory.place(table_id)
         if place is None:
             if not await self.log.read_stream(f"table/{table_id}", 0, 1):
@@ -116,13 +129,6 @@ class Node:
             facts = {"owner": place.owner, "address": place.address, "epoch": str(place.epoch)}
             raise CroupierError("NOT_OWNER", "another node has the table", "table_id", facts)
         raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
-
-    def check_current(self, owner: TableOwner) -> None:
-        """That what is known of the table here is how it stands. Raises `NO_OWNER` where this
-        node's lease is over: another one may have gone on with the table, and this one not heard.
-        """
-        if not self._presence.has_lease and self.owners.get(owner.table_id) is owner:
-            raise CroupierError("NO_OWNER", "this node has no lease: try again", "table_id")
 
     async def _taken_up(self, table_id: str, claiming: asyncio.Task[TableOwner]) -> TableOwner:
         """What the claim comes to, if it does not take longer than a caller may be kept waiting:
@@ -296,10 +302,11 @@ class Node:
         asked_s = asyncio.get_running_loop().time()
         held = await self.directory.heartbeat(self._lease_ttl_s, self._stopping, figures)
         # A renewal whose answer was lost is held by the directory, and may have come too late.
-        held = held and self._presence.has_lease
-        if not held:
-            await self._look_for_successors()
-        self._presence.leased(asked_s, self._lease_ttl_s, held)
+        if not (held and self._presence.has_lease):
+            held = False
+            self._presence.returned()
+            await self._claim_again()
+        self._presence.leased(asked_s, self._lease_ttl_s)
         whole = self._beats % LOOK_AT_ALL_EVERY == 0
         self._beats += 1
         if whole:
@@ -325,13 +332,17 @@ class Node:
                 await self.directory.closed(table_id)
                 await owner.release(CroupierError("NO_OWNER", "the table is closed", "table_id"))
 
-    async def _look_for_successors(self) -> None:
-        """Others may have taken tables of this node while it had no lease. Before it shows one as
-        if it were now, it asks the log, which knows of claims that the directory does not yet."""
-        versions = await self.directory.versions(list(self.owners))
-        owners = [(self.owners.get(table_id), version) for table_id, version in versions.items()]
-        behind = [owner for owner, version in owners if owner and owner.state.version < version]
-        await asyncio.gather(*(owner.look_for_successor() for owner in behind))
+    async def _claim_again(self) -> None:
+        """Without its lease this node has no table: others may have taken them, or be about to.
+        Whose claim is in the log first has the table; nothing is shown before that is known."""
+        owners = list(self.owners.values())
+        if owners:
+            # One that cannot be had is let go.
+            claims = (owner.claim(self.name) for owner in owners)
+            await asyncio.gather(*claims, return_exceptions=True)
+            await self.directory.claimed(
+                {owner.table_id: owner.state.epoch for owner in owners if not owner.released}
+            )
 
     async def _set_right(self, placed: Iterable[Placed]) -> None:
         """A table that the directory says is another's by a later claim is lost, and nobody here
@@ -343,7 +354,7 @@ class Node:
             if each.epoch > owner.state.epoch:
                 await owner.release(CroupierError("NOT_OWNER", "another node has the table"))
             elif each.owner != self.name or each.epoch < owner.state.epoch:
-                await self.directory.claimed(each.table_id, owner.state.epoch)
+                await self.directory.claimed({each.table_id: owner.state.epoch})
 
     def _is_mine(self, placed: Placed, takers: Sequence[Peer]) -> bool:
         if self._has(placed.table_id):
@@ -388,6 +399,10 @@ class Node:
             if over(state):
                 await self.directory.closed(table_id)
                 return await self._closed.show(table_id)
+            # Who comes back to his lease behind this look claims the table, and this claim fails.
+            place = await self.directory.place(table_id)
+            if place is not None and place.owner not in (None, self.name):
+                raise CroupierError("NOT_OWNER", "another node has the table", "table_id")
             owner = self._owner(state)
             await owner.claim(self.name)
         self._fencing.add(table_id)
@@ -406,7 +421,7 @@ class Node:
         self.whereabouts.arrived(table_id)
         _log.info("table_claimed", table=table_id, epoch=owner.state.epoch)
         with contextlib.suppress(LogUnavailableError):  # `_set_right` enters it
-            await self.directory.claimed(table_id, owner.state.epoch)
+            await self.directory.claimed({table_id: owner.state.epoch})
         return owner
 
 

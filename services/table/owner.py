@@ -77,10 +77,14 @@ class TableOwner:
         self._bound = _log.bind(table=self.table_id)
 
     async def claim(self, node: str) -> None:
-        """Begins with the claim: errands and clocks are this node's only once it is in the log.
+        """Begins with the claim: errands and clocks are this node's only once it is in the log. A
+        node that had no lease for a while goes on with one.
 
         Raises `NOT_OWNER` when another node was quicker; the table is let go if it cannot be had.
         """
+        self._outage = self._presence.outage()  # The claim gives the grace.
+        if self._there_us:
+            self._there_us = max(self._there_us, self._outage.until)
         epoch = self.state.epoch + 1
         claim = Proposal(lambda at: e.TableClaimed(node, epoch, at), node, uuid4())
         try:
@@ -142,7 +146,7 @@ class TableOwner:
         Raises `GoneError` when the table has left.
         """
         if after > self.state.version:
-            await self.look_for_successor()
+            await self._look_for_successor()
         change, seen = Change((), self.state), 0
         if 0 < after <= self.state.version and self.state.version - after <= RESUME_EVENTS:
             change, seen = await self._since(after), after
@@ -154,9 +158,9 @@ class TableOwner:
             self._viewers[viewer] = None
             metrics.watchers.inc()
 
-    async def look_for_successor(self) -> None:
-        """There is more of the table than this node knows: another one may have it since, and this
-        one, which was held up, would show what is past as if it were now."""
+    async def _look_for_successor(self) -> None:
+        """A viewer has seen more of the table than there is here: another node may have it since,
+        and this one, which was held up, would show what is past as if it were now."""
         behind = await self._log.read_stream(self._stream, self.state.version, MOST_IN_DOUBT)
         if any(event.type == e.TableClaimed.__name__ for event in behind):
             self.let_go(_stale())

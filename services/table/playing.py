@@ -4,7 +4,7 @@ acknowledgement behind the updates that it follows from. The tables may be anywh
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextvars import copy_context
 from functools import partial
 from itertools import count
@@ -169,11 +169,10 @@ class Stream:
         raise CroupierError("NO_OWNER", "nobody takes the table up", "table_id")
 
     async def _watch_now(self, table_id: str, after: int) -> None:
-        place = await self._place(table_id)
+        place = await self._place(table_id, self._routes.node.find_current)
         if isinstance(place, There):
             self._watch_there(table_id, after, place)
             return
-        self._routes.node.check_current(place)
         viewer = Viewer(viewer_name(self._caller), table_id, self._mailbox)
         self._watched[table_id] = (viewer, place)
         try:
@@ -227,10 +226,12 @@ class Stream:
 
     # ---- Tables of other nodes
 
-    async def _place(self, table_id: str) -> TableOwner | There:
+    async def _place(
+        self, table_id: str, find: Callable[[str], Awaitable[TableOwner]]
+    ) -> TableOwner | There:
         """The table here, or where it is."""
         try:
-            return await self._routes.node.find(table_id)
+            return await find(table_id)
         except CroupierError as refused:
             there = tried_at(refused)
             if there is None or self._forwarded:
@@ -360,7 +361,7 @@ class Stream:
         self._answered()
 
     async def _send_now(self, sent: Sent) -> None:
-        place = await self._place(sent.table_id)
+        place = await self._place(sent.table_id, self._routes.node.find)
         if isinstance(place, There):
             self._make_room(sent.table_id)
             sent.tried = place

@@ -59,10 +59,13 @@ class Presence:
         when it asked, so that its lease is over here before it is at the database."""
         return asyncio.get_running_loop().time() < self._lease_ends_s
 
-    def leased(self, asked_s: float, ttl_s: float, held: bool) -> None:
-        """The lease runs for `ttl_s` from `asked_s` by the loop's clock; `held`: and did before."""
-        if self._leased and not (held and self.has_lease):
+    def returned(self) -> None:
+        """The lease had run out, or there was none yet: that was an outage too."""
+        if self._leased:
             self._see(self._leased)
+
+    def leased(self, asked_s: float, ttl_s: float) -> None:
+        """The lease runs for `ttl_s` from `asked_s` by the loop's clock."""
         self._leased = now_us()
         self._lease_ends_s = asked_s + ttl_s
         self.stop()

@@ -81,8 +81,8 @@ class Table:
         self, request: table_pb2.GetTableRequest, context: _Context
     ) -> bytes:
         async def here(owner: TableOwner) -> bytes:
-            self._node.check_current(owner)
-            return as_response(picture([Change((), owner.state)], viewer_name(caller()), 0))
+            current = await self._node.find_current(owner.table_id)
+            return as_response(picture([Change((), current.state)], viewer_name(caller()), 0))
 
         return await self._routes.call("GetTable", request, context, here)
 

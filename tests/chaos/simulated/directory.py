@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from uuid import UUID
 
@@ -109,22 +109,15 @@ class FarDirectory:
 
         return await self._far.ask(there)
 
-    async def versions(self, table_ids: Sequence[str]) -> dict[str, int]:
-        """See `Directory`."""
-
-        def there() -> dict[str, int]:
-            latest = dict(sorted(self._database.writers))
-            return {table_id: latest.get(f"table/{table_id}", 0) for table_id in table_ids}
-
-        return await self._far.ask(there)
-
-    async def claimed(self, table_id: str, epoch: int) -> None:
+    async def claimed(self, epochs: Mapping[str, int]) -> None:
         """See `Directory`."""
 
         def there() -> None:
-            entry = self._entry(table_id)
-            if entry.epoch <= epoch:
-                entry.owner, entry.incarnation, entry.epoch = self._node, self._incarnation, epoch
+            for table_id, epoch in epochs.items():
+                entry = self._entry(table_id)
+                if entry.epoch <= epoch:
+                    entry.owner, entry.incarnation = self._node, self._incarnation
+                    entry.epoch = epoch
 
         await self._far.ask(there)
 

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from typing import Any
 
 import pytest
+import structlog
+from croupier.table.v1 import table_pb2 as pb
 
 from services.table import metrics
-from services.table.directory import Directory, Look
+from services.table.directory import Directory
+from services.table.node import Node
+from services.table.owner import TableOwner
 from shared.errors import CroupierError
 from tests.integration.table.house import House
-from tests.integration.table.nodes import at, owned_by, table_of
-from tests.integration.table.people import assert_seamless, bet
+from tests.integration.table.nodes import at, epoch_of, owned_by, table_of
+from tests.integration.table.people import Person, assert_seamless, bet
 from tests.polling import eventually
 from tests.wire import Wire, wire_to
 
@@ -44,6 +50,7 @@ async def test_a_node_that_lost_its_lease_shows_no_table_until_it_knows(
     cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
+    monkeypatch.setattr("services.table.directory.GIVE_UP_AFTER_S", 0.1)
     house, wire = cut_off
     await house.node("node-b")
     table_id = table_of("node-a")
@@ -61,10 +68,13 @@ async def test_a_node_that_lost_its_lease_shows_no_table_until_it_knows(
         await again.watch(table_id)
         assert (await again.next()).refusal.reason == "NO_OWNER"
         again.cancel()
-        asked = asyncio.create_task(at_a.view(table_id))
+        with pytest.raises(CroupierError) as refused:
+            await at_a.view(table_id)
+        assert refused.value.reason == "LOG_UNAVAILABLE"
         placed = await ann.execute(table_id, bet(100))
         wire.target = target
-        view = await asked
+        view = await eventually(partial(shown, at_a, table_id))
+    assert view is not None
     assert view.version >= placed.version
     assert view.table.table.node == "node-b"
 
@@ -73,7 +83,7 @@ async def test_a_node_whose_lease_is_new_shows_no_table_that_another_one_took_me
     cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
-    looks = Looks(monkeypatch, "node-a")
+    looks = HeldUp(monkeypatch, Directory, "look", lambda directory: directory._node == "node-a")
     house, wire = cut_off
     await house.node("node-b")
     table_id = table_of("node-a")
@@ -94,22 +104,89 @@ async def test_a_node_whose_lease_is_new_shows_no_table_that_another_one_took_me
     assert view.table.table.node == "node-b"
 
 
-class Looks:
-    """Holds up the looks of one node into the directory."""
+async def test_of_two_that_claim_a_table_the_first_in_the_log_has_it(
+    cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its node has its lease again while another one is about to take the table up."""
+    claims = HeldUp(monkeypatch, TableOwner, "claim", lambda owner, node: node == "node-b")
+    house, wire = cut_off
+    await house.node("node-b")
+    table_id = table_of("node-a")
+    await house.open(table_id, node="node-a")
+    ann = await house.seat("ann", table_id, node="node-a")
+    claims.go_on.clear()
+    target = cut(wire)
+    await claims.waiting.wait()
+    wire.target = target
+    await eventually(partial(claimed_again, house, table_id))
+    await refused_claim(claims)
+    await ann.execute(table_id, bet(100))
+    assert (await ann.view(table_id)).table.table.node == "node-a"
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, node: str) -> None:
+
+async def test_a_table_is_not_taken_from_a_node_that_has_its_lease_again(
+    cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loads = HeldUp(monkeypatch, Node, "_loaded", lambda node, table_id: node.name == "node-b")
+    house, wire = cut_off
+    await house.node("node-b")
+    table_id = table_of("node-a")
+    await house.open(table_id, node="node-a")
+    ann = await house.seat("ann", table_id, node="node-a")
+    loads.go_on.clear()
+    target = cut(wire)
+    await loads.waiting.wait()
+    wire.target = target
+    await eventually(partial(claimed_again, house, table_id))
+    await refused_claim(loads)
+    await ann.execute(table_id, bet(100))
+    assert (await ann.view(table_id)).table.table.node == "node-a"
+
+
+async def shown(person: Person, table_id: str) -> pb.Update | None:
+    """The table, once somebody tells how it stands."""
+    try:
+        return await person.view(table_id)
+    except CroupierError as refused:
+        if refused.reason not in ("LOG_UNAVAILABLE", "NO_OWNER"):
+            raise
+        return None
+
+
+async def claimed_again(house: House, table_id: str) -> bool:
+    return await epoch_of(house, table_id) > 1
+
+
+async def refused_claim(held_up: HeldUp) -> None:
+    """The claim that was held up goes on, and comes to nothing."""
+    with structlog.testing.capture_logs() as logged:
+        held_up.go_on.set()
+        await eventually(lambda: any(each["event"] == "table_not_claimed" for each in logged))
+
+
+class HeldUp:
+    """A method that waits, where `whose` says so of its arguments, for as long as it may not go
+    on."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        kind: type[Any],
+        method: str,
+        whose: Callable[..., bool],
+    ) -> None:
         self.waiting = asyncio.Event()
         self.go_on = asyncio.Event()
         self.go_on.set()
-        look = Directory.look
+        original = getattr(kind, method)
 
-        async def slowly(directory: Directory) -> Look:
-            if directory._node == node and not self.go_on.is_set():
+        async def slowly(*arguments: Any) -> Any:
+            if whose(*arguments) and not self.go_on.is_set():
                 self.waiting.set()
                 await self.go_on.wait()
-            return await look(directory)
+            return await original(*arguments)
 
-        monkeypatch.setattr(Directory, "look", slowly)
+        monkeypatch.setattr(kind, method, slowly)
 
 
 async def test_viewers_go_on_by_themselves_after_an_outage_of_the_log(

@@ -66,7 +66,7 @@ async def test_a_lease_is_held_from_one_heartbeat_to_the_next(new: New) -> None:
 async def test_a_lease_that_has_run_out_is_nobodys(new: New) -> None:
     n1, n2 = new("n1"), await alive(new, "n2")
     await n1.heartbeat(-1.0, False, Load())
-    await n1.claimed("t1", 1)
+    await n1.claimed({"t1": 1})
     assert [peer.node for peer in await n2.peers()] == ["n2"]
     assert await n2.place("t1") == Place(None, None, 1, False)
     assert not await n1.heartbeat(LONG_S, False, Load())
@@ -85,8 +85,8 @@ async def test_a_table_is_where_its_latest_claim_says(new: New) -> None:
     n1, n2 = await alive(new, "n1"), await alive(new, "n2")
     await n1.discovered("t1")
     assert (await n1.look()).unowned == (Placed("t1", None, 0, None),)
-    await n2.claimed("t1", 2)
-    await n1.claimed("t1", 1)
+    await n2.claimed({"t1": 2})
+    await n1.claimed({"t1": 1})
     assert await n1.place("t1") == Place("n2", "n2:1", 2, False)
     assert await n1.census() == (Placed("t1", "n2", 2, None),)
     assert (await n1.look()).unowned == ()
@@ -94,7 +94,7 @@ async def test_a_table_is_where_its_latest_claim_says(new: New) -> None:
 
 async def test_only_who_has_a_table_lets_it_go(new: New) -> None:
     n1, n2 = await alive(new, "n1"), await alive(new, "n2")
-    await n1.claimed("t1", 1)
+    await n1.claimed({"t1": 1})
     await n2.released(["t1"])
     assert await n1.place("t1") == Place("n1", "n1:1", 1, False)
     await n1.released(["t1"])
@@ -103,7 +103,7 @@ async def test_only_who_has_a_table_lets_it_go(new: New) -> None:
 
 async def test_a_closed_table_is_nobodys_business(new: New) -> None:
     n1 = await alive(new, "n1")
-    await n1.claimed("t1", 1)
+    await n1.claimed({"t1": 1})
     await n1.closed("t1")
     assert await n1.census() == ()
     assert (await n1.look()).unowned == ()

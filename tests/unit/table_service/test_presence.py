@@ -141,14 +141,41 @@ async def test_a_lease_that_had_run_out_was_an_outage(
     owner = await table.open(betting_ms=20_000, grace_ms=30_000)
     await bets(owner)
     loop = asyncio.get_running_loop()
-    table.presence.leased(loop.time(), LEASE_S, held=False)
+    table.presence.returned()
+    table.presence.leased(loop.time(), LEASE_S)
     for _ in range(away_s):
         wall.ahead_s += 1  # it runs all the while
         table.presence.outage()
-    table.presence.leased(loop.time(), LEASE_S, held)
+    if not held:
+        table.presence.returned()
+    table.presence.leased(loop.time(), LEASE_S)
     table.presence.stop()
     await owner.submit(sit_out(False))
     assert (await table.log.types()).count("PlayResumed") == resumed
+
+
+async def test_the_claim_of_a_node_that_has_its_lease_again_is_all_that_is_said(
+    table: Table, wall: Wall
+) -> None:
+    owner = await table.open(betting_ms=20_000, grace_ms=30_000)
+    await bets(owner)
+    loop = asyncio.get_running_loop()
+    table.presence.leased(loop.time(), LEASE_S)
+    before = await table.log.types()
+    for _ in range(3):
+        wall.ahead_s += 1
+        table.presence.outage()
+    table.presence.returned()
+    await owner.claim("n1")
+    table.presence.leased(loop.time(), LEASE_S)
+    table.presence.stop()
+    assert deadline_of(owner) >= now_us() + 29_000_000
+    await owner.submit(sit_out(False))
+    assert (await table.log.types())[len(before) :] == [
+        "TableClaimed",
+        "DeadlineMoved",
+        "SitOutChanged",
+    ]
 
 
 async def test_nothing_is_said_at_a_table_that_is_not_claimed_yet(table: Table, wall: Wall) -> None:
@@ -166,9 +193,9 @@ async def test_a_lease_runs_from_when_it_was_asked_for() -> None:
     presence = Presence(lapsed=lapsed.set)
     assert not presence.has_lease
     now_s = asyncio.get_running_loop().time()
-    presence.leased(now_s, LEASE_S, held=False)
+    presence.leased(now_s, LEASE_S)
     assert presence.has_lease
-    presence.leased(now_s - LEASE_S, LEASE_S, held=True)
+    presence.leased(now_s - LEASE_S, LEASE_S)
     assert not presence.has_lease
     async with asyncio.timeout(5):
         await lapsed.wait()
