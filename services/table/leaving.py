@@ -26,7 +26,7 @@ class Leaving:
         self._nudges = nudges
         self._gone = gone
         self._places: dict[str, str] = {}
-        self._parting: set[asyncio.Task[None]] = set()
+        self._parting: dict[asyncio.Task[None], frozenset[str]] = {}
 
     def __bool__(self) -> bool:
         """Whether a table waits for the end of its hand."""
@@ -50,6 +50,10 @@ class Leaving:
         if owner.table_id in self._places and owner.between_hands:
             self._part_with([owner])
 
+    def parts_with(self, table_id: str) -> bool:
+        """Whether the table has been let go, and that is not entered yet."""
+        return any(table_id in table_ids for table_ids in self._parting.values())
+
     def forget(self, table_id: str) -> None:
         """The table is not here any more."""
         self._places.pop(table_id, None)
@@ -66,7 +70,7 @@ class Leaving:
             for owner in leaving:
                 owner.let_go(CroupierError("NO_OWNER", "the table moves to another node"))
             parting = asyncio.create_task(self._hand_to(nodes, leaving), name="parting")
-            self._parting.add(parting)
+            self._parting[parting] = frozenset(owner.table_id for owner in leaving)
             parting.add_done_callback(self._parted)
 
     async def _hand_to(self, nodes: Iterable[str], leaving: Sequence[TableOwner]) -> None:
@@ -77,10 +81,10 @@ class Leaving:
         self._gone()
 
     def _parted(self, parting: asyncio.Task[None]) -> None:
-        self._parting.discard(parting)
+        del self._parting[parting]
         error = None if parting.cancelled() else parting.exception()
         if isinstance(error, CroupierError):
-            # The directory is set right at a later heartbeat, by whoever has the table then.
+            # The directory is set right at a later heartbeat.
             _log.warning("tables_not_handed_over", reason=error.reason)
         elif error is not None:
             _log.error("tables_not_handed_over", exc_info=error)

@@ -112,9 +112,11 @@ class Node:
         tell, since another one may have gone on with the table, and this one not heard. Raises
         `LOG_UNAVAILABLE`, too."""
         owner = await self.find(table_id)
-        if self._presence.has_lease or self.owners.get(table_id) is not owner:
-            return owner
-        return await self._elsewhere(table_id)
+        return owner if self.is_current(owner) else await self._elsewhere(table_id)
+
+    def is_current(self, owner: TableOwner) -> bool:
+        """Whether what is known of the table here is how it stands."""
+        return self._presence.has_lease or self.owners.get(owner.table_id) is not owner
 
     async def _elsewhere(self, table_id: str) -> TableOwner:
         """A table that is closed; raises where another one is, see `find`."""
@@ -346,15 +348,24 @@ class Node:
 
     async def _set_right(self, placed: Iterable[Placed]) -> None:
         """A table that the directory says is another's by a later claim is lost, and nobody here
-        would notice before its next append. One whose claim it has missed is entered."""
+        would notice before its next append. One whose claim it has missed is entered. One that it
+        says is here, and is not, is nobody's: others wait for as long as this node lives."""
+        nobodys: list[str] = []
         for each in placed:
             owner = self.owners.get(each.table_id)
             if owner is None or owner.released:
-                continue
-            if each.epoch > owner.state.epoch:
+                if each.owner == self.name and not self._is_on_its_way(each.table_id):
+                    nobodys.append(each.table_id)
+            elif each.epoch > owner.state.epoch:
                 await owner.release(CroupierError("NOT_OWNER", "another node has the table"))
             elif each.owner != self.name or each.epoch < owner.state.epoch:
                 await self.directory.claimed({each.table_id: owner.state.epoch})
+        if nobodys:
+            await self.directory.released(nobodys)
+            self._nudges.nudge("")
+
+    def _is_on_its_way(self, table_id: str) -> bool:
+        return table_id in self._claiming or self._leaving.parts_with(table_id)
 
     def _is_mine(self, placed: Placed, takers: Sequence[Peer]) -> bool:
         if self._has(placed.table_id):

@@ -177,6 +177,10 @@ class Stream:
         self._watched[table_id] = (viewer, place)
         try:
             await place.watch(viewer, after)
+            # The log may have been read for longer than the lease had left.
+            if not self._routes.node.is_current(place):
+                place.unwatch(viewer)
+                raise GoneError
         except BaseException as error:
             if self._is_watching(viewer):
                 del self._watched[table_id]

@@ -104,6 +104,31 @@ async def test_a_node_whose_lease_is_new_shows_no_table_that_another_one_took_me
     assert view.table.table.node == "node-b"
 
 
+async def test_a_lease_that_ends_while_the_log_is_read_for_a_viewer(
+    cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
+    monkeypatch.setattr("services.table.directory.GIVE_UP_AFTER_S", 0.1)
+    house, wire = cut_off
+    await house.node("node-b")
+    table_id = table_of("node-a")
+    await house.open(table_id, node="node-a")
+    ann = await house.seat("ann", table_id, node="node-b")
+    at_a = at(house, "node-a", "ann")
+    seen = (await at_a.view(table_id)).version
+    reads = HeldUp(monkeypatch, TableOwner, "_since", lambda owner, after: True)
+    reads.go_on.clear()
+    again = at_a.play()
+    await again.watch(table_id, seen)
+    await reads.waiting.wait()
+    cut(wire)
+    await owned_by(house, table_id, "node-b")
+    await ann.execute(table_id, bet(100))
+    reads.go_on.set()
+    assert (await again.next()).refusal.reason == "NO_OWNER"
+    again.cancel()
+
+
 async def test_of_two_that_claim_a_table_the_first_in_the_log_has_it(
     cut_off: tuple[House, Wire], monkeypatch: pytest.MonkeyPatch
 ) -> None:
