@@ -115,7 +115,7 @@ class House:
         }
         return TableSettings(**(common | changes))
 
-    async def kill(self, name: str) -> None:
+    async def kill_node(self, name: str) -> None:
         """kill -9 of a node that is a process; its lease is over at once, not after a while."""
         node = self.services[name]
         assert isinstance(node, Process)

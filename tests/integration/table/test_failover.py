@@ -275,7 +275,7 @@ async def test_a_hand_goes_on_at_the_same_point_wherever_its_node_was_killed(
             case.say_what_comes_next()
         under_way = [answer for case in cases for answer in case.under_way]
         await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)
-        await house.kill("node-a")
+        await house.kill_node("node-a")
         await asyncio.gather(*(case.goes_on() for case in cases))
         for case in cases:
             case.check()

@@ -216,7 +216,7 @@ async def test_a_killed_node_s_tables_go_on_with_the_hand_and_its_clock(empty_ho
     stream, placed = await hand_in_progress(house, table_id)
     offered = stream.updates[-1].table.deadline.ToMicroseconds()
     epoch = await epoch_of(house, table_id)
-    await house.kill("node-a")
+    await house.kill_node("node-a")
     claimed = (await stream.event("TableClaimed")).table_claimed
     while claimed.epoch <= epoch:
         claimed = (await stream.event("TableClaimed")).table_claimed

@@ -101,7 +101,7 @@ async def test_a_node_leaves_a_table_alone_whose_rules_it_does_not_know(
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await nodes_of(house).MoveTable(request, metadata=house.operator.metadata)
     assert told(refused.value) == ("NODE_NOT_FOUND", "node")
-    await house.kill("table-2")
+    await house.kill_node("table-2")
     await eventually(partial(gone, house, "table-2"))
     before, tried = await house.types(table_id), await tries(house)
     # It takes up and plays what it knows, all the while, and does not try the other one again.
