@@ -340,11 +340,14 @@ class Node:
         owners = list(self.owners.values())
         if owners:
             # One that cannot be had is let go.
-            claims = (owner.claim(self.name) for owner in owners)
-            await asyncio.gather(*claims, return_exceptions=True)
+            await asyncio.gather(*map(self._claim_once_more, owners), return_exceptions=True)
             await self.directory.claimed(
                 {owner.table_id: owner.state.epoch for owner in owners if not owner.released}
             )
+
+    async def _claim_once_more(self, owner: TableOwner) -> None:
+        async with self._claims:
+            await owner.claim(self.name)
 
     async def _set_right(self, placed: Iterable[Placed]) -> None:
         """A table that the directory says is another's by a later claim is lost, and nobody here
