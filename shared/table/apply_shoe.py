@@ -8,6 +8,7 @@ from typing import Any
 from shared.table import events as e
 from shared.table.apply_seats import with_seat
 from shared.table.replace import replace
+from shared.table.setup import bettors_on, with_bet
 from shared.table.state import Betting, Shoe, TableState, there
 
 
@@ -119,15 +120,7 @@ def _betting(change: Callable[[Betting, Any], Betting]) -> Callable[[TableState,
 
 
 def _bet_placed(state: TableState, event: e.BetPlaced) -> TableState:
-    betting = there(state.betting)
-    key = (event.box, event.player, event.wager)
-    others = tuple(bet for bet in betting.bets if bet[:3] != key)
-    owners = dict(betting.owners)
-    owners.setdefault(event.box, event.player)
-    blind = betting.blind
-    if owners[event.box] == event.player:
-        blind = blind | {event.box} if event.blind else blind - {event.box}
-    betting = replace(betting, bets=(*others, (*key, event.stake)), owners=owners, blind=blind)
+    betting = with_bet(there(state.betting), event)
     box = event.box if state.table.between_players else 0
     seat = replace(state.seats[event.player], done=event.done, box=box)
     return with_seat(replace(state, betting=betting), seat)
@@ -143,7 +136,20 @@ def _bets_taken_back(state: TableState, event: e.BetsTakenBack | e.BetsReturned)
     owners: dict[int, str] = {}
     for box, player, _, _ in bets:
         owners.setdefault(box, player)  # the next first bettor owns the box (TAB-02)
-    betting = replace(betting, bets=bets, owners=owners, blind=betting.blind & owners.keys())
+    before, betting = betting, replace(betting, bets=bets, owners=owners)
+    # Whom the former owner let in, the next has not: who bets already stays (TAB-02).
+    admitted = [
+        (box, who)
+        for box, who in before.admitted
+        if owners.get(box) == before.owners.get(box) or who in bettors_on(betting, box)
+    ]
+    to_next = owners.get(event.box, "") not in ("", before.owners[event.box])
+    betting = replace(
+        betting,
+        admitted=frozenset(admitted),
+        blind=before.blind & owners.keys(),
+        passed_on=event.box if to_next else 0,
+    )
     if bets:
         return replace(state, betting=betting)
     seats = {player: replace(seat, done=False) for player, seat in state.seats.items()}

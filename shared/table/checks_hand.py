@@ -92,13 +92,17 @@ def _bets_done(state: TableState, fact: e.BetsDone) -> None:
     _open_window(state, fact.at, "")
     if seat.done:
         raise RuleError("BETTING_CLOSED", "you have said so already")
+    try:
+        check_own_bets(state, fact.player)
+    except RuleError as refused:  # the bets are at fault, none of which this command names
+        raise RuleError(refused.reason, refused.message) from None
+
+
+def check_own_bets(state: TableState, player: str) -> None:
+    """Raises what speaks against the player's bets by themselves, were betting to close now."""
     table = state.table
     if not table.between_players:
-        own = proposed_setup(state, None, only=fact.player)
-        try:
-            table.game.check_bets(table.settings, own)
-        except RuleError as refused:  # the bets are at fault, none of which this command names
-            raise RuleError(refused.reason, refused.message) from None
+        table.game.check_bets(table.settings, proposed_setup(state, None, only=player))
 
 
 # ---- The hand

@@ -9,7 +9,7 @@ from shared.table import events as e
 from shared.table.apply_hand import setup_of
 from shared.table.follow_deal import boxes_of, shoe_requested
 from shared.table.follow_hand import burn_next
-from shared.table.setup import entry_price
+from shared.table.setup import entry_price, proposed_setup
 from shared.table.state import Betting, Seat, Shoe, Status, TableState, free_chips, staked
 
 MOST_WINDOWS = 10
@@ -111,12 +111,26 @@ def _closing(state: TableState) -> e.Derived | None:
 
 
 def _while_betting(state: TableState, betting: Betting) -> e.Derived | None:
+    if betting.passed_on and (unfit := _unfit(state, betting)) is not None:
+        return unfit
     if not betting.deadline and not betting.expired:
         return e.BettingClockStarted(state.now + state.table.clocks.betting_ms * 1000)
     if not betting.expired and not all_done(state):
         return None
     offender = _offender(state, betting)
     return offender if offender is not None else e.BettingClosed()
+
+
+def _unfit(state: TableState, betting: Betting) -> e.BetsReturned | None:
+    """The bets of a box's next owner, who may not own it besides his other boxes (OAS-03, OAS-04):
+    as long as they stood, every other bet would be refused for them."""
+    table = state.table
+    try:
+        table.game.check_bets(table.settings, proposed_setup(state, None), False)
+    except RuleError as refused:
+        box = betting.passed_on
+        return e.BetsReturned(betting.owners[box], box, refused.reason)
+    return None
 
 
 def all_done(state: TableState) -> bool:
@@ -181,13 +195,15 @@ def _entries(state: TableState, betting: Betting) -> e.Derived | None:
 
 
 def _all_entered(state: TableState, betting: Betting) -> bool:
+    """Whether all are in who may come to be: for half a pot chips are bought meanwhile (DRW-10)."""
     entrants = set(betting.owners.values())
+    ante = betting.entry == "ante"
     return all(
         seat.player in entrants
         or seat.done
         or seat.sitting_out
         or seat.leaving
-        or free_chips(state, seat.player) < entry_price(state, seat.player, seat.box)
+        or (ante and free_chips(state, seat.player) < entry_price(state, seat.player, seat.box))
         for seat in state.seats.values()
     )
 

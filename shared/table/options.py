@@ -8,11 +8,12 @@ from typing import cast
 from croupier.table.v1 import table_pb2
 from croupier.table.v1.events_pb2 import InsuranceStake
 
+from shared.errors import RuleError
 from shared.games.play import Decisions
 from shared.table.apply_hand import EXPOSED
-from shared.table.checks_hand import CHOICES
+from shared.table.checks_hand import CHOICES, check_own_bets
 from shared.table.codec import timestamp
-from shared.table.setup import bettors_on, entry_price, most_bettors
+from shared.table.setup import BONUS, bettors_on, entry_price, most_bettors
 from shared.table.state import ENTRY, Betting, Deciding, Hand, Seat, Status, TableState, free_chips
 
 MOST_CHIPS = 2**53
@@ -65,8 +66,16 @@ def _between_hands(state: TableState, betting: Betting, seat: Seat) -> Iterator[
         yield table_pb2.Option(command="take_back_bets", box=box, deadline=deadline)
     for box, bettor in _guests(state, betting, seat.player):
         yield table_pb2.Option(command="admit_bettor", box=box, word=bettor, deadline=deadline)
-    if not seat.done:
+    if not seat.done and _may_be_done(state, seat):
         yield table_pb2.Option(command="done_betting", deadline=deadline)
+
+
+def _may_be_done(state: TableState, seat: Seat) -> bool:
+    try:
+        check_own_bets(state, seat.player)
+    except RuleError:
+        return False
+    return True
 
 
 def _guests(state: TableState, betting: Betting, owner: str) -> Iterator[tuple[int, str]]:
@@ -101,14 +110,17 @@ def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterato
                     command="place_bet", box=box, word=ENTRY, minimum=price, maximum=price
                 )
         return
-    limits = table.settings.limits
     if free <= 0:
         return
+    limits = table.settings.limits
     for wager in table.game.WAGERS:
-        top = free if limits.max is None else min(free, limits.max)
-        yield table_pb2.Option(
-            command="place_bet", word=wager, minimum=limits.min or 1, maximum=top
-        )
+        least, most = limits.min, limits.max
+        if wager == BONUS:  # OAS-01: beside an ante, within limits of its own
+            if all(player != seat.player for _, player, _, _ in betting.bets):
+                continue
+            least, most = table.settings.bonus_min, table.settings.bonus_max
+        top = free if most is None else min(free, most)
+        yield table_pb2.Option(command="place_bet", word=wager, minimum=least or 1, maximum=top)
 
 
 def _decisions(state: TableState, hand: Hand, player: str) -> Iterator[table_pb2.Option]:

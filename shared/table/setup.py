@@ -5,33 +5,48 @@ from __future__ import annotations
 from shared.games import draw_entries
 from shared.games.play import Box, Setup
 from shared.table import events as e
+from shared.table.replace import replace
 from shared.table.state import Betting, TableState
+
+BONUS = "bonus"
+"""Oasis poker's wager beside an ante (OAS-01)."""
+
+
+def with_bet(betting: Betting, bet: e.BetPlaced) -> Betting:
+    """The window with the bet; placed anew, it keeps its place among the others, as who bet first
+    on a box owns it (TAB-02). The owner's ante says whether a box is played blind."""
+    key = (bet.box, bet.player, bet.wager)
+    bets = betting.bets
+    at = next((at for at, other in enumerate(bets) if other[:3] == key), len(bets))
+    owners = dict(betting.owners)
+    owners.setdefault(bet.box, bet.player)
+    blind = betting.blind
+    if owners[bet.box] == bet.player:
+        if bet.blind:
+            blind = blind | {bet.box}
+        elif bet.wager != BONUS:
+            blind = blind - {bet.box}
+    bets = (*bets[:at], (*key, bet.stake), *bets[at + 1 :])
+    return replace(betting, bets=bets, owners=owners, blind=blind)
 
 
 def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -> Setup:
     """The open window's bets as a set-up, with `bet` in place of the same wager's earlier one; with
-    `only`, just that player's bets (his boxes as his own)."""
+    `only`, just that player's bets."""
     betting = state.betting or Betting("", 0)
-    bets = betting.bets
-    owners = dict(betting.owners)
-    blind = betting.blind
     if bet is not None:
-        key = (bet.box, bet.player, bet.wager)
-        bets = (*[other for other in bets if other[:3] != key], (*key, bet.stake))
-        owners.setdefault(bet.box, bet.player)
-        if bet.blind:
-            blind = blind | {bet.box}
+        betting = with_bet(betting, bet)
+    bets, owners = betting.bets, betting.owners
     if only:
         bets = tuple(other for other in bets if other[1] == only)
-        owners = {box: only for box, _, _, _ in bets}
     boxes = tuple(
         Box(
             number,
             owners[number],
             tuple([(player, wager, stake) for box, player, wager, stake in bets if box == number]),
-            number in blind,
+            number in betting.blind,
         )
-        for number in sorted(owners)
+        for number in sorted({box for box, _, _, _ in bets})
     )
     stacks = {player: seat.chips - seat.owed for player, seat in state.seats.items()}
     return Setup(boxes=boxes, stacks=stacks)

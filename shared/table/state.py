@@ -105,7 +105,8 @@ class Shoe:
 @dataclass(frozen=True)
 class Betting:
     """An open betting window. Bets in the order placed as (box, player, wager, stake). `entry` and
-    `entry_amount` are what a draw poker player pays to be dealt in."""
+    `entry_amount` are what a draw poker player pays to be dealt in. `passed_on`: the box that went
+    to its next bettor as its owner's bets went back last."""
 
     hand_id: str
     number: int
@@ -118,6 +119,7 @@ class Betting:
     closed: bool = False
     entry: str = ""
     entry_amount: int = 0
+    passed_on: int = 0
 
 
 @quick

@@ -15,7 +15,7 @@ from shared.table.codec import timestamp, to_message, write
 from shared.table.envelope import running_hand
 from shared.table.follow_deal import boxes_of
 from shared.table.options import options
-from shared.table.state import Hand, Seat, Shoe, Status, TableState, free_chips, next_clock, staked
+from shared.table.state import Hand, Seat, Shoe, Status, TableState, clocks, free_chips, staked
 
 _STATUS = {
     Status.OPEN: table_pb2.TABLE_STATUS_OPEN,
@@ -87,9 +87,9 @@ def public_view(state: TableState) -> table_pb2.TableView:
         view.shoe.CopyFrom(_shoe(state.shoe))
     if state.next_shoe is not None:
         view.next_shoe.CopyFrom(_shoe(state.next_shoe))
-    clock, deadline = next_clock(state)
-    if deadline and not clock.startswith("join/"):
-        view.deadline.CopyFrom(timestamp(deadline))
+    for clock, deadline in clocks(state).items():
+        if not clock.startswith("join/"):  # of what is left there is one at most
+            view.deadline.CopyFrom(timestamp(deadline))
     if state.deciding is not None:
         view.warn_at.CopyFrom(timestamp(state.deciding.warn_at))
         view.decision_phase = state.deciding.phase

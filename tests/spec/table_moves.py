@@ -26,11 +26,12 @@ PROMISED = (
     "cash_out",
     "take_back_bets",
     "admit_bettor",
+    "done_betting",
     "cut_shoe",
     "decide",
 )
 """Commands that are accepted if they are offered. A bet at a house game may still break a limit of
-its box, and with it `done_betting`."""
+its box."""
 
 
 _COMMAND_OF: dict[type[Any], str] = {

@@ -77,6 +77,15 @@ def commands(story: Story, player: str) -> set[str]:
     return {option.command for option in player_view(story.state, player).options}
 
 
+def offers(story: Story, player: str, command: str) -> list[tuple[str, int, int]]:
+    """What a player may do by this command: the word, the least and the most."""
+    return [
+        (option.word, option.minimum, option.maximum)
+        for option in player_view(story.state, player).options
+        if option.command == command
+    ]
+
+
 def seen(story: Story, name: str, player: str = "") -> list[str]:
     """The cards of a hand as everybody, or a player, sees them; "" where one lies face down."""
     view = player_view(story.state, player).hands if player else public_view(story.state).hands

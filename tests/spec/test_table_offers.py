@@ -1,0 +1,62 @@
+"""What a player is offered: just what is accepted from him (architecture, 5)."""
+
+from __future__ import annotations
+
+from shared.table import events as e
+from shared.table.view import public_view
+from tests.spec.draw_tables import carried_half_pot, dealt_in
+from tests.spec.tables import commands, deciding, offers, refused
+from tests.unit.table.story import Story
+
+
+def test_OAS_01_a_bonus_is_offered_beside_an_ante_and_within_limits_of_its_own() -> None:
+    rules = '{"min": 100, "max": 1000, "max_payout": 9000, "bonus_min": 20, "bonus_max": 50}'
+    story = Story("oasis_poker", rules=rules, chips=("ann",))
+    assert offers(story, "ann", "place_bet") == [("ante", 100, 1_000)]
+    story.bet("ann", 1, "ante", 100)
+    assert offers(story, "ann", "place_bet") == [("ante", 100, 1_000), ("bonus", 20, 50)]
+    story.bet("ann", 1, "bonus", 50)
+
+
+def test_OAS_01_a_bonus_without_limits_of_its_own_is_bounded_by_the_chips_alone() -> None:
+    rules = '{"min": 100, "max": 1000, "max_payout": 9000}'
+    story = Story("oasis_poker", rules=rules, chips=("ann",), amount=5_000)
+    story.bet("ann", 1, "ante", 1_000)
+    assert ("bonus", 1, 4_000) in offers(story, "ann", "place_bet")
+    story.bet("ann", 1, "bonus", 4_000)
+
+
+def test_TAB_02_to_be_done_is_offered_once_the_bets_may_stand() -> None:
+    story = Story(rules='{"min": 100}', chips=("ann",))
+    story.bet("ann", 1, "player", 60)
+    assert refused(story, e.BetsDone("ann", story.now)) == "STAKE_BELOW_MINIMUM"
+    assert "done_betting" not in commands(story, "ann")
+    story.bet("ann", 1, "tie", 40)  # BAC-01: the minimum is for the sum
+    assert "done_betting" in commands(story, "ann")
+    story.done("ann")
+
+
+def test_TAB_06_a_decisions_deadline_is_seen_also_while_somebody_asks_to_join() -> None:
+    story = Story("draw_poker", chips=("ann",), ante=10, seats=5, open_joining=False)
+    story.do(e.JoinAsked("bob", story.now))
+    story.expire()
+    story.do(e.ChipsRequested("bob", 1_000, story.now))
+    story.run()
+    dealt_in(story, ann=1, bob=2)
+    clock = deciding(story).deadline
+    story.do(e.JoinAsked("cid", story.now))
+    assert 0 < story.state.joining["cid"] < clock
+    assert public_view(story.state).deadline.ToMicroseconds() == clock
+
+
+def test_DRW_10_the_window_waits_for_who_has_to_buy_chips_first() -> None:
+    story = carried_half_pot("cid")
+    story.do(e.CashOutAsked("cid", 990, story.now))
+    story.bet("ann", 1, "entry", 20)
+    story.bet("bob", 2, "entry", 20)
+    assert story.state.betting is not None
+    assert not story.state.betting.closed
+    story.do(e.ChipsRequested("cid", 500, story.later(20)))
+    story.run()
+    story.bet("cid", 3, "entry", 20)
+    assert story.state.betting.closed
