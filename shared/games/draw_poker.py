@@ -328,8 +328,9 @@ def _put(hand: Hand) -> tuple[int, ...]:
 
 def _carry(hand: Hand, entry: str, clause: str) -> Hand:
     """Nobody played for the pot: it stays for the next hand."""
-    pot = hand.seats.carried_pot + sum(_put(hand))
-    nothing = Payout((0,) * len(hand.cards), pot, 0, ())
+    put = _put(hand)
+    left = tuple([put[seat] for seat in hand.seats.by_box])
+    nothing = Payout((0,) * len(put), hand.seats.carried_pot + sum(put), 0, (), left)
     return _over(hand, "carried", nothing, entry, clause)
 
 
@@ -367,6 +368,7 @@ def _settle_showdown(hand: Hand, cards: tuple[tuple[Cell, ...], ...]) -> Hand:
 def _over(hand: Hand, result: str, payout: Payout, next_entry: str | None, clause: str) -> Hand:
     seats = hand.seats
     put = _put(hand)
+    left = zip([seats.players[seat] for seat in seats.by_box], payout.left, strict=True)
     done = Done(
         result,
         tuple(
@@ -376,6 +378,7 @@ def _over(hand: Hand, result: str, payout: Payout, next_entry: str | None, claus
             ]
         ),
         carried_pot=payout.carried,
+        carried_by=tuple(left) if payout.carried else (),
         next_entry=next_entry,
         winners=tuple([seats.boxes[seats.by_box[at]] for at in payout.winners]),
         rake=payout.rake,

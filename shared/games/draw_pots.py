@@ -15,22 +15,25 @@ from shared.quick import quick
 @quick
 @dataclass(frozen=True, slots=True)
 class Pot:
-    """Chips in minor units and the seats that may win them."""
+    """Chips in minor units, the seats that may win them, and what each seat put in."""
 
     amount: int
     seats: tuple[int, ...]
+    paid: tuple[int, ...]
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Payout:
     """How a hand's pots went: `won` by seat, an unmatched excess included; `carried` to the next
-    hand; `rake` to the house; `winners` of the lowest pot, the one that all could win (DRW-03)."""
+    hand, with what each seat `left` in it; `rake` to the house; `winners` of the lowest pot, the
+    one that all could win (DRW-03)."""
 
     won: tuple[int, ...]
     carried: int
     rake: int
     winners: tuple[int, ...]
+    left: tuple[int, ...]
 
 
 @quick
@@ -64,10 +67,10 @@ def pots(put: Sequence[int], live: Sequence[int], carried: int) -> list[Pot]:
     made: list[Pot] = []
     amount, below = carried, 0
     for level in levels:
-        for chips in put:
-            if chips > below:
-                amount += (chips if level == levels[-1] else min(chips, level)) - below
-        made.append(Pot(amount, tuple([seat for seat in live if put[seat] >= level])))
+        top = level == levels[-1]
+        paid = [max(0, (chips if top else min(chips, level)) - below) for chips in put]
+        seats = tuple([seat for seat in live if put[seat] >= level])
+        made.append(Pot(amount + sum(paid), seats, tuple(paid)))
         amount, below = 0, level
     return made
 
@@ -88,12 +91,14 @@ def showdown(
     won[top] = excess(put, top)
     matched[top] -= won[top]
     still_carried = taken = 0
+    left = [0] * len(put)
     main_winners: tuple[int, ...] | None = None
     for pot in pots(matched, tuple(strengths), carried):
         best = max([strengths[seat] for seat in pot.seats])
         winners = tuple([seat for seat in pot.seats if strengths[seat] == best])
         if ties_carry and len(winners) > 1:
             still_carried += pot.amount
+            left = [before + paid for before, paid in zip(left, pot.paid, strict=True)]
             winners = ()
         else:
             cut = rake.of(pot.amount, taken)
@@ -102,7 +107,7 @@ def showdown(
                 won[seat] += share
         if main_winners is None:
             main_winners = winners
-    return Payout(tuple(won), still_carried, taken, main_winners or ())
+    return Payout(tuple(won), still_carried, taken, main_winners or (), tuple(left))
 
 
 def uncontested(put: Sequence[int], seat: int, carried: int, rake: Rake) -> Payout:
@@ -112,7 +117,7 @@ def uncontested(put: Sequence[int], seat: int, carried: int, rake: Rake) -> Payo
     cut = rake.of(pot, 0)
     won = [0] * len(put)
     won[seat] = pot - cut + own
-    return Payout(tuple(won), 0, cut, (seat,))
+    return Payout(tuple(won), 0, cut, (seat,), (0,) * len(put))
 
 
 def split(amount: int, ways: int) -> list[int]:

@@ -148,6 +148,8 @@ class Done:
     """Draw poker: the boxes that took the pot (DRW-02, DRW-03)."""
     rake: int = 0
     """Draw poker: what the house took of the pots, in minor units (DRW-01)."""
+    carried_by: tuple[tuple[str, int], ...] = ()
+    """Draw poker: what each player of this hand has left in the carried pot (DRW-10)."""
     clauses: tuple[str, ...] = ()
     """The clauses that decided it, e.g. `("BAC-05", "BAC-09")`, for people."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from shared.cards import Card
 from shared.games import oasis_poker
-from shared.games.play import Box, Cell, Decision, Face, Setup
+from shared.games.play import Box, Cell, Decision, Done, Face, Setup
 from shared.table import events as e
 from shared.table.replace import replace
 from shared.table.state import (
@@ -180,14 +180,22 @@ def _hand_settled(state: TableState, event: e.HandSettled) -> TableState:
 
 
 def _pot_after(state: TableState, event: e.HandSettled) -> Pot:
-    """What is carried on: a pot nobody played for, and who has paid into it (DRW-06, DRW-10)."""
+    """What is carried on: a pot nobody played for, and who has paid into it (DRW-06, DRW-10). Of
+    several pots the lowest, which has all that was carried before, may be won and another left."""
     pot = state.pot
     if not event.next_entry:
         return replace(pot, carried=0, entry="ante", paid={}, windows=0, winners=event.winners)
-    paid = dict(pot.paid)
-    for line in event.lines:
-        paid[line.player] = paid.get(line.player, 0) + line.stake - line.returned
-    return replace(pot, carried=event.carried_pot, entry=event.next_entry, paid=paid, windows=0)
+    paid = {} if event.winners else dict(pot.paid)
+    done = cast(Done, state.table.game.next_step(there(state.hand).play))
+    for player, left in done.carried_by:
+        if left or not event.winners:
+            paid[player] = paid.get(player, 0) + left
+    return Pot(
+        carried=event.carried_pot,
+        entry=event.next_entry,
+        paid=paid,
+        winners=event.winners or pot.winners,
+    )
 
 
 def _hand_voided(state: TableState, event: e.HandVoided) -> TableState:
@@ -256,6 +264,10 @@ def _incident_resolved(state: TableState, event: e.IncidentResolved) -> TableSta
         case "redeal":
             return replace(state, incident=None, redealt=event.incident)
         case "burn":
+            clock = state.deciding
+            if clock is not None:
+                left = clock.warn_at - state.now, clock.deadline - state.now
+                state = replace(state, paused=left)
             return replace(state, incident=None, burn_asked=True)
         case "choice":
             incident = replace(there(state.incident), choosing=True)

@@ -90,6 +90,7 @@ def _shoe_finished(state: TableState, event: e.ShoeFinished) -> TableState:
         next_shoe=None,
         lost=state.lost if state.next_shoe is not None else "",
         cards=None,
+        burn_asked=False,
         putting_away=(*state.putting_away, over),
     )
 

@@ -14,8 +14,9 @@ from shared.table.evolve import evolve
 from shared.table.follow import next_derived
 from shared.table.state import Status, TableState
 
-MOST_DERIVED = 400
-"""A bound on what one input may bring about; far above what five games and seven boxes can."""
+MOST_DERIVED = 10_000
+"""A bound on what one input may bring about: every bet of every seat on each of a hundred boxes may
+go back as betting closes."""
 
 _CHECK = {**checks_seats.CHECK, **checks_shoe.CHECK, **checks_hand.CHECK}
 _AFTER_CLOSING = (e.TableClaimed, e.ChipsArrived, e.ChipsDenied, e.ShoePutAway, e.PlayResumed)

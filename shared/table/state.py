@@ -223,7 +223,8 @@ class TableState:
     """Why the running hand is to be dealt again."""
     paused: tuple[int, int] | None = None
     """What is left of the decision clock, to its warning and to its end (microseconds), while the
-    cards that an owner looks at are on their way: a look starts no clock again (TAB-06, OAS-05)."""
+    cards that an owner looks at are on their way, or one that is burned: neither starts a clock
+    again (TAB-06, OAS-05)."""
     incident: Incident | None = None
     burn_asked: bool = False
     """The pit has the next card burned; it is asked for as soon as it may be."""

@@ -205,3 +205,24 @@ def test_BTL_05_a_decision_after_the_clock_is_too_late() -> None:
     story.later(300)
     late = e.DecisionMade("ann", 1, "fight", at=story.now)
     assert refused(story, late) == "DECISION_NOT_DUE"
+
+
+def test_TAB_08_a_burn_that_was_asked_of_a_shoe_is_not_asked_of_the_next() -> None:
+    """Two changes of the dealer, and the shoe is gone before its second card is burned."""
+    story = lost()
+    story.expire()
+    report(story, "dealer_change")
+    report(story, "dealer_change")
+    story.do(e.ShoesLost("shoe_retired", story.now))
+    play_on(story)
+    deal(story, ("ann", 1, "stake", 100))
+    assert story.last(e.HandOpened).next_position == 6
+
+
+def test_TAB_06_a_burn_starts_the_clock_of_the_decisions_not_again() -> None:
+    story = lost(cards=LOST + " 3h 9c 9d Kh")
+    clock = deciding(story)
+    story.later(100)
+    report(story, "card_exposed", 9, by_pit=True)
+    story.run()
+    assert deciding(story) == clock

@@ -59,6 +59,19 @@ def test_TAB_02_no_more_than_three_bet_on_a_box() -> None:
     assert admitting(story, "ann") == [(1, "dee")]
 
 
+def test_TAB_02_any_number_of_bets_that_are_too_small_go_back_as_betting_closes() -> None:
+    players = ("ann", "bob", "cid", "dee", "eve")
+    story = Story(rules='{"boxes": 82, "bettors_per_box": 5, "min": 100}', chips=players)
+    for box in range(1, 83):
+        story.bet("ann", box, "tie", 1)
+        for guest in players[1:]:
+            story.do(e.BettorAdmitted("ann", box, guest, story.now))
+            story.bet(guest, box, "tie", 1)
+    story.expire()
+    assert story.types().count("BetsReturned") == 82 * 5
+    assert all(free_chips(story.state, player) == 100_000 for player in players)
+
+
 def test_TAB_02_at_draw_poker_nobody_is_let_in() -> None:
     story = Story("draw_poker", chips=("ann", "bob"), ante=100, seats=5)
     story.bet("ann", 1, "entry", 100)

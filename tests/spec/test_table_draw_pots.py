@@ -1,0 +1,71 @@
+"""Draw poker at a live table: several pots, of which a tied one is carried (DRW-10, DRW-11)."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared.table import events as e
+from tests.spec.draw_tables import (
+    ACES,
+    KINGS,
+    check_around,
+    dealt_in,
+    table,
+    to_second_round,
+)
+from tests.spec.tables import chips, decide
+from tests.unit.table.story import Story
+
+ACES_TOO = "As Ah 9c Jd 7s"
+KINGS_TOO = "Ks Kh 8c Td 6d"
+
+
+def several_pots(*hands: str) -> Story:
+    """Ann and bob have put in 110 each, cid his last 50: a main pot of 150, a side pot of 120."""
+    rules = '{"all_in": "side_pots", "unplayed_after_exchange": "tie"}'
+    story = table("ann", "bob", "cid", rules=rules, hands=hands)
+    story.do(e.CashOutAsked("cid", 950, story.now))
+    dealt_in(story, ann=1, bob=2, cid=3)
+    decide(story, "ann", 1, "bet", amount=100)
+    decide(story, "bob", 2, "call")
+    decide(story, "cid", 3, "call")
+    for player, box in (("ann", 1), ("bob", 2), ("cid", 3)):
+        decide(story, player, box, "exchange")
+    check_around(story)
+    story.run()
+    return story
+
+
+@pytest.mark.parametrize(
+    ("hands", "carried", "back"),
+    [
+        ((ACES, KINGS, ACES_TOO), 150, {"ann": 50, "bob": 50, "cid": 50}),
+        ((KINGS, KINGS_TOO, ACES), 120, {"ann": 60, "bob": 60}),
+    ],
+)
+def test_DRW_10_a_pot_that_is_carried_goes_back_to_those_who_paid_into_that_one(
+    hands: tuple[str, ...], carried: int, back: dict[str, int]
+) -> None:
+    story = several_pots(*hands)
+    assert story.state.pot.carried == carried
+    before = {player: chips(story, player) for player in ("ann", "bob", "cid")}
+    for _ in range(10):
+        story.expire()
+    assert story.last(e.PotPaid).why == "windows_passed"
+    after = {player: chips(story, player) - before[player] for player in before}
+    assert {player: share for player, share in after.items() if share} == back
+
+
+def test_DRW_10_a_pot_carried_before_and_won_now_is_nobodys_claim_on_the_next() -> None:
+    story = several_pots(ACES, KINGS, ACES_TOO)  # the main pot is carried
+    assert sorted(story.state.pot.paid.items()) == [("ann", 50), ("bob", 50), ("cid", 50)]
+    dealt_in(story, ann=1, bob=2)  # half of it each; ann has the aces, and wins it
+    to_second_round(story, "ann", "bob")
+    check_around(story)
+    story.run()
+    assert (story.state.pot.carried, story.state.pot.paid) == (0, {})
+
+
+def test_DRW_02_the_winner_of_the_lowest_pot_is_the_last_winner_though_another_is_carried() -> None:
+    story = several_pots(KINGS, KINGS_TOO, ACES)
+    assert story.state.pot.winners == (3,)
