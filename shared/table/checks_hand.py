@@ -12,7 +12,16 @@ from shared.table.apply_hand import EXPOSED, decision_of
 from shared.table.apply_seats import request_id
 from shared.table.checks_seats import between_hands, check_named, in_time, seated
 from shared.table.setup import bettors_on, entry_price, most_bettors, proposed_setup
-from shared.table.state import ENTRY, Betting, Hand, Seat, Status, TableState, free_chips
+from shared.table.state import (
+    ENTRY,
+    MOST_CHIPS,
+    Betting,
+    Hand,
+    Seat,
+    Status,
+    TableState,
+    free_chips,
+)
 
 INCIDENTS = ("card_exposed", "wrong_card_count", "wrong_order", "dealer_change")
 CHOICES = ("keep", "redeal")
@@ -41,8 +50,8 @@ def _bet_placed(state: TableState, fact: e.BetPlaced) -> None:
         return _entered(state, seat, betting, fact)
     if fact.wager not in table.game.WAGERS:
         raise RuleError("BAD_STAKE", f"wagers here are {', '.join(table.game.WAGERS)}", "wager")
-    if fact.stake <= 0:
-        raise RuleError("BAD_STAKE", "a stake is a positive number", "stake")
+    if not 0 < fact.stake <= MOST_CHIPS:
+        raise RuleError("BAD_STAKE", f"a stake is 1 to {MOST_CHIPS}", "stake")
     owner = betting.owners.get(fact.box, fact.player)
     if owner != fact.player and (fact.box, fact.player) not in betting.admitted:
         raise RuleError("CONSENT_NEEDED", "the owner of the box has not let you in", "box")

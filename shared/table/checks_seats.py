@@ -8,8 +8,9 @@ from typing import Any
 
 from shared.errors import CroupierError, RuleError, SettingError
 from shared.games.registry import game
+from shared.proofs.shoe_order import MAX_DECKS
 from shared.table import events as e
-from shared.table.state import Seat, Status, TableState, clocks, free_chips
+from shared.table.state import MOST_CHIPS, Seat, Status, TableState, clocks, free_chips
 
 PENALTIES = ("warning", "fine", "removal")
 LOSSES = ("log_recovered", "shoe_retired")
@@ -46,7 +47,8 @@ def _table_opened(state: TableState, fact: e.TableOpened) -> None:
     rules = game(fact.game)
     if fact.rules_version != rules.VERSION:
         raise SettingError("game", f"{fact.game} is at rules version {rules.VERSION}")
-    rules.settings(json.loads(fact.rules_json))
+    if rules.decks(rules.settings(json.loads(fact.rules_json))) > MAX_DECKS:
+        raise SettingError("decks", f"a table's shoe has {MAX_DECKS} decks at most")
     if not rules.WAGERS and fact.ante <= 0:
         raise SettingError("ante", "at draw poker everyone puts in an ante")
 
@@ -121,8 +123,8 @@ def between_hands(state: TableState) -> None:
 
 def _chips_requested(state: TableState, fact: e.ChipsRequested) -> None:
     seat = seated(state, fact.player)
-    if fact.amount <= 0:
-        raise RuleError("BAD_AMOUNT", "an amount of chips is a positive number", "amount")
+    if not 0 < fact.amount <= MOST_CHIPS:
+        raise RuleError("BAD_AMOUNT", f"an amount of chips is 1 to {MOST_CHIPS}", "amount")
     between_hands(state)
     if seat.leaving or state.status is not Status.OPEN:
         raise RuleError("TABLE_CLOSED", "no more chips for one who leaves", "amount")

@@ -146,13 +146,15 @@ def _shoe_errand(state: TableState) -> OpenShoe | RecordCut | SealShoe | None:
 def opening_of(state: TableState, shoe_id: str) -> OpenShoe:
     """How a shoe of this table is, or was, opened: its id tells the version of its request."""
     table = state.table
-    low, high = table.shoe_rules.cut_range(table.decks * 52)
+    size = table.decks * 52
+    low, high = table.shoe_rules.cut_range(size)
     return OpenShoe(
         request_id=request_id(state, int(shoe_id.rpartition("-s")[2])),
         shoe_id=shoe_id,
         decks=table.decks,
         cut_low=low,
         cut_high=high,
-        behind_cut_card=table.shoe_rules.cards_behind_cut_card,
+        # In a shoe too small for it the cut card is met by the first coup, its last (BTL-09).
+        behind_cut_card=min(table.shoe_rules.cards_behind_cut_card, size - 1),
         publish=table.shoe_rules.publish_seed,
     )

@@ -12,12 +12,20 @@ from shared.errors import RuleError
 from shared.games.play import Decisions
 from shared.table.apply_hand import EXPOSED
 from shared.table.checks_hand import CHOICES, check_own_bets
+from shared.table.checks_shoe import MOST_SEEDS
 from shared.table.codec import timestamp
 from shared.table.setup import BONUS, bettors_on, entry_price, most_bettors
-from shared.table.state import ENTRY, Betting, Deciding, Hand, Seat, Status, TableState, free_chips
-
-MOST_CHIPS = 2**53
-"""The largest amount ever offered: exact in every client's numbers."""
+from shared.table.state import (
+    ENTRY,
+    MOST_CHIPS,
+    Betting,
+    Deciding,
+    Hand,
+    Seat,
+    Status,
+    TableState,
+    free_chips,
+)
 
 
 def options(state: TableState, player: str) -> Iterator[table_pb2.Option]:
@@ -119,7 +127,7 @@ def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterato
             if all(player != seat.player for _, player, _, _ in betting.bets):
                 continue
             least, most = table.settings.bonus_min, table.settings.bonus_max
-        top = free if most is None else min(free, most)
+        top = min(free, MOST_CHIPS, MOST_CHIPS if most is None else most)
         yield table_pb2.Option(command="place_bet", word=wager, minimum=least or 1, maximum=top)
 
 
@@ -166,7 +174,7 @@ def _pledges(state: TableState, player: str) -> Iterator[table_pb2.Option]:
     for shoe in (state.shoe, state.next_shoe):
         if shoe is None or not shoe.offered or shoe.cut_offered:
             continue
-        if all(who != player for who, _ in shoe.pledges):
+        if len(shoe.pledges) < MOST_SEEDS and all(who != player for who, _ in shoe.pledges):
             yield table_pb2.Option(command="pledge_seed", word=shoe.shoe_id)
 
 

@@ -16,6 +16,10 @@ from shared.table.events import BoxBets, CardSlot, Clocks, HandSettled
 ENTRY = "entry"
 """The wager by which a draw poker player pays to be dealt in (DRW-01)."""
 
+MOST_CHIPS = 2**53
+"""The most minor units that one buy-in or one bet may be: exact in every client's numbers, and what
+it wins at 1,000:1 is so in 64 bits."""
+
 ASKED = -1
 """A join that was asked for and on which nothing has been put on record yet."""
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from shared.table import events as e
+from shared.table.codec import to_message
+from shared.table.state import MOST_CHIPS
 from shared.table.view import public_view
 from tests.spec.draw_tables import carried_half_pot, dealt_in
 from tests.spec.tables import commands, deciding, offers, refused
@@ -24,6 +26,22 @@ def test_OAS_01_a_bonus_without_limits_of_its_own_is_bounded_by_the_chips_alone(
     story.bet("ann", 1, "ante", 1_000)
     assert ("bonus", 1, 4_000) in offers(story, "ann", "place_bet")
     story.bet("ann", 1, "bonus", 4_000)
+
+
+def test_TAB_03_no_bet_is_so_high_that_what_it_may_win_has_no_number() -> None:
+    """A royal flush pays a bonus 1,000:1, and the log has 64 bits for it."""
+    story = Story("oasis_poker", chips=("ann", "bob"), amount=MOST_CHIPS)
+    for amount in (MOST_CHIPS + 1, 2**63 - 1):
+        buys = e.ChipsRequested("ann", amount, story.now)
+        assert refused(story, buys) == "BAD_AMOUNT"
+    assert offers(story, "ann", "buy_chips") == [("", 1, MOST_CHIPS)]
+    story.do(e.ChipsRequested("ann", MOST_CHIPS, story.now))
+    story.run()
+    above = e.BetPlaced("ann", 1, "ante", MOST_CHIPS + 8, at=story.now)
+    assert refused(story, above) == "BAD_STAKE"
+    assert offers(story, "ann", "place_bet") == [("ante", 1, MOST_CHIPS)]
+    paid = e.SettledLine(1, "ann", "bonus", MOST_CHIPS, MOST_CHIPS * 1_001)
+    assert to_message(paid).returned == MOST_CHIPS * 1_001
 
 
 def test_TAB_02_to_be_done_is_offered_once_the_bets_may_stand() -> None:
