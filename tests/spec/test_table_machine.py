@@ -16,6 +16,7 @@ from shared.table.codec import TableCodec
 from shared.table.envelope import hand_ids
 from shared.table.next_step import next_step
 from shared.table.sealer import KeyringSealer
+from shared.table.setup import bettors_on, proposed_setup
 from shared.table.state import Status, TableState, free_chips, next_clock, staked
 from shared.table.view import player_view, public_view
 from tests.spec.table_moves import (
@@ -45,6 +46,7 @@ RULES: dict[str, list[dict[str, Any]]] = {
         {},
         {"all_in": "side_pots", "rake_percent": 5},
         {"unplayed_after_exchange": "both", "half_pot_paid_by": "newcomers", "min_bet": 3},
+        {"unplayed_after_exchange": "tie", "all_in": "side_pots"},
     ],
 }
 seeds = st.integers(0, 1 << 20)
@@ -208,6 +210,7 @@ class Table(RuleBasedStateMachine):
         self._keeps_the_chips(before, events)
         self._survives_the_log(before, events)
         self._waits_for_somebody()
+        self._bets_stand(before)
         self._is_seen_by_all()
 
     def _keeps_the_chips(self, before: TableState, events: list[e.Event]) -> None:
@@ -232,6 +235,8 @@ class Table(RuleBasedStateMachine):
         for player, seat in after.seats.items():
             assert min(seat.chips, seat.owed, staked(after, player)) >= 0
             assert free_chips(after, player) >= 0
+        assert sum(after.pot.paid.values()) == after.pot.carried
+        assert min(after.pot.paid.values(), default=0) >= 0
         assert after.going_back == ()
         assert before.hands_played <= after.hands_played
 
@@ -249,6 +254,18 @@ class Table(RuleBasedStateMachine):
         assert state.hand is None
         assert state.betting is not None
         assert not state.betting.closed
+
+    def _bets_stand(self, before: TableState) -> None:
+        """In an open window nothing but a sum too small, or boxes too many, speaks against the bets
+        of anybody; and who owns a box does so for as long as he bets on it."""
+        state = self.story.state
+        betting = state.betting
+        if betting is None or betting.closed or state.table.between_players:
+            return
+        state.table.game.check_bets(state.table.settings, proposed_setup(state, None), False)
+        if before.betting is not None and before.betting.hand_id == betting.hand_id:
+            for box, owner in before.betting.owners.items():
+                assert betting.owners.get(box) == owner or owner not in bettors_on(betting, box)
 
     def _is_seen_by_all(self) -> None:
         """Everybody gets a view; no one sees a card that was not shown to him."""
