@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import cast
+from typing import Any, cast
 
 from croupier.table.v1 import table_pb2
 from croupier.table.v1.events_pb2 import InsuranceStake
@@ -118,8 +118,6 @@ def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterato
                     command="place_bet", box=box, word=ENTRY, minimum=price, maximum=price
                 )
         return
-    if free <= 0:
-        return
     limits = table.settings.limits
     for wager in table.game.WAGERS:
         least, most = limits.min, limits.max
@@ -127,8 +125,18 @@ def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterato
             if all(player != seat.player for _, player, _, _ in betting.bets):
                 continue
             least, most = table.settings.bonus_min, table.settings.bonus_max
-        top = min(free, MOST_CHIPS, MOST_CHIPS if most is None else most)
-        yield table_pb2.Option(command="place_bet", word=wager, minimum=least or 1, maximum=top)
+        unit = _unit(table.settings, wager)
+        low = -(-(least or 1) // unit) * unit
+        top = min(free, MOST_CHIPS, MOST_CHIPS if most is None else most) // unit * unit
+        if low <= top:
+            yield table_pb2.Option(command="place_bet", word=wager, minimum=low, maximum=top)
+
+
+def _unit(settings: Any, wager: str) -> int:
+    """What every stake of the wager is a multiple of (BAC-09b, OAS-07)."""
+    if wager == "banker":
+        return int((settings.commission_percent / 100).denominator)
+    return int(getattr(settings, "ante_unit", 1)) if wager == "ante" else 1
 
 
 def _decisions(state: TableState, hand: Hand, player: str) -> Iterator[table_pb2.Option]:

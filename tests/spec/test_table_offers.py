@@ -28,6 +28,25 @@ def test_OAS_01_a_bonus_without_limits_of_its_own_is_bounded_by_the_chips_alone(
     story.bet("ann", 1, "bonus", 4_000)
 
 
+def test_OAS_07_and_BAC_09b_the_least_and_the_most_of_a_bet_are_stakes_that_are_taken() -> None:
+    story = Story("oasis_poker", rules='{"min": 95}', chips=("ann",), amount=999)
+    assert offers(story, "ann", "place_bet") == [("ante", 100, 990)]
+    story.bet("ann", 1, "ante", 990)
+    story = Story(rules='{"commission_percent": 2.5}', chips=("ann",), amount=99)
+    assert offers(story, "ann", "place_bet") == [
+        ("player", 1, 99),
+        ("banker", 40, 80),
+        ("tie", 1, 99),
+    ]
+    for stake in (40, 80):
+        story.bet("ann", 1, "banker", stake)
+
+
+def test_TAB_02_who_has_not_the_chips_for_the_least_bet_is_offered_none() -> None:
+    story = Story(rules='{"min": 100}', chips=("ann",), amount=99)
+    assert "place_bet" not in commands(story, "ann")
+
+
 def test_TAB_03_no_bet_is_so_high_that_what_it_may_win_has_no_number() -> None:
     """A royal flush pays a bonus 1,000:1, and the log has 64 bits for it."""
     story = Story("oasis_poker", chips=("ann", "bob"), amount=MOST_CHIPS)
@@ -39,7 +58,7 @@ def test_TAB_03_no_bet_is_so_high_that_what_it_may_win_has_no_number() -> None:
     story.run()
     above = e.BetPlaced("ann", 1, "ante", MOST_CHIPS + 8, at=story.now)
     assert refused(story, above) == "BAD_STAKE"
-    assert offers(story, "ann", "place_bet") == [("ante", 1, MOST_CHIPS)]
+    assert offers(story, "ann", "place_bet") == [("ante", 10, MOST_CHIPS // 10 * 10)]
     paid = e.SettledLine(1, "ann", "bonus", MOST_CHIPS, MOST_CHIPS * 1_001)
     assert to_message(paid).returned == MOST_CHIPS * 1_001
 
