@@ -21,7 +21,7 @@ from services.table.loading import NotKnownError, load
 from services.table.lobby import Lobby
 from services.table.nudges import Nudges
 from services.table.owner import TableOwner
-from services.table.presence import Presence
+from services.table.presence import Presence, under_lease
 from services.table.proposal import Proposal, as_append
 from services.table.snapshots import Snapshots
 from services.table.sweep import Sweep
@@ -36,6 +36,7 @@ LOOK_AT_ALL_EVERY = 30
 """Heartbeats between looks at the whole directory, and for tables that it lacks. In between only
 what nobody has is looked at, unless nodes come or go or operators wish something."""
 CLAIMS_AT_ONCE = 32
+"""What the log takes at once is bounded, and a claim that it refuses is a table that is let go."""
 CLAIM_WAIT_S = 5.0
 """How long a caller waits for a claim that is under way."""
 LEASE_END_S = 0.01
@@ -75,6 +76,8 @@ class Node:
         self._hand_over_s = hand_over_s
         self._claiming: dict[str, asyncio.Task[TableOwner]] = {}
         self._claims = asyncio.Semaphore(CLAIMS_AT_ONCE)
+        # They do not wait behind thousands that are taken up for the first time.
+        self._claims_again = asyncio.Semaphore(CLAIMS_AT_ONCE)
         self._fencing: set[str] = set()
         self._closed = ClosedTables(log, codec, self._owner)
         self._in_hand: set[str] = set()
@@ -89,6 +92,7 @@ class Node:
         self._beats = 0
         self._seen: object = None
         self._peers: tuple[Peer, ...] = ()
+        self._leases = 0
         self._stopping = False
         self._wake = asyncio.Event()
 
@@ -137,7 +141,9 @@ class Node:
         it goes on for as long as shuffle is away."""
         await asyncio.wait({claiming}, timeout=CLAIM_WAIT_S)
         if claiming.done() and not claiming.cancelled():
-            return claiming.result()
+            owner = claiming.result()
+            if not owner.released:
+                return owner
         if table_id in self._fencing:
             raise CroupierError("SHUFFLE_UNAVAILABLE", "shuffle does not answer", "table_id")
         raise CroupierError("NO_OWNER", "the table is being taken up: try again", "table_id")
@@ -298,16 +304,16 @@ class Node:
         return False
 
     async def _beat(self) -> None:
-        figures = self._meter.read(
-            len(self.owners), len(self._in_hand), metrics.watching(), self._admission.taken
-        )
         asked_s = asyncio.get_running_loop().time()
-        held = await self.directory.heartbeat(self._lease_ttl_s, self._stopping, figures)
+        held = await self._renew()
         # A renewal whose answer was lost is held by the directory, and may have come too late.
         if not (held and self._presence.has_lease):
             held = False
+            self._leases += 1
             self._presence.returned()
-            await self._claim_again()
+            asked_s = await under_lease(
+                self._claim_again(), self._renew, asked_s, self._lease_ttl_s, self._heartbeat_s
+            )
         self._presence.leased(asked_s, self._lease_ttl_s)
         whole = self._beats % LOOK_AT_ALL_EVERY == 0
         self._beats += 1
@@ -326,6 +332,12 @@ class Node:
             if self._is_mine(each, look.takers):
                 self.claim(each.table_id)
         metrics.tables.set(len(self.owners))
+
+    async def _renew(self) -> bool:
+        figures = self._meter.read(
+            len(self.owners), len(self._in_hand), metrics.watching(), self._admission.taken
+        )
+        return await self.directory.heartbeat(self._lease_ttl_s, self._stopping, figures)
 
     async def _clear_away(self) -> None:
         for table_id in list(self._over):
@@ -346,7 +358,7 @@ class Node:
             )
 
     async def _claim_once_more(self, owner: TableOwner) -> None:
-        async with self._claims:
+        async with self._claims_again:
             await owner.claim(self.name)
 
     async def _set_right(self, placed: Iterable[Placed]) -> None:
@@ -354,6 +366,7 @@ class Node:
         would notice before its next append. One whose claim it has missed is entered. One that it
         says is here, and is not, is nobody's: others wait for as long as this node lives."""
         nobodys: list[str] = []
+        missed: dict[str, int] = {}
         for each in placed:
             owner = self.owners.get(each.table_id)
             if owner is None or owner.released:
@@ -362,7 +375,9 @@ class Node:
             elif each.epoch > owner.state.epoch:
                 await owner.release(CroupierError("NOT_OWNER", "another node has the table"))
             elif each.owner != self.name or each.epoch < owner.state.epoch:
-                await self.directory.claimed({each.table_id: owner.state.epoch})
+                missed[each.table_id] = owner.state.epoch
+        if missed:
+            await self.directory.claimed(missed)
         if nobodys:
             await self.directory.released(nobodys)
             self._nudges.nudge("")
@@ -413,6 +428,7 @@ class Node:
             if over(state):
                 await self.directory.closed(table_id)
                 return await self._closed.show(table_id)
+            lease = self._leases
             # Who comes back to his lease behind this look claims the table, and this claim fails.
             place = await self.directory.place(table_id)
             if place is not None and place.owner not in (None, self.name):
@@ -423,6 +439,12 @@ class Node:
         metrics.fencing.set(len(self._fencing))
         try:
             await self._errands.fence(owner)
+            # So does this node, and only what is in `owners` was claimed anew by then.
+            while lease != self._leases:
+                lease = self._leases
+                await owner.claim(self.name)
+            if owner.released:
+                raise CroupierError("NOT_OWNER", "another node has the table", "table_id")
         except BaseException:
             await owner.release(CroupierError("NO_OWNER", "the table is being taken up again"))
             raise

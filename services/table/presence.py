@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
 from services.table.proposal import now_us
+from shared.log import LogUnavailableError
 
 OUTAGE_S = 2.0
 """What takes longer was an outage to the players: a running clock gets its grace."""
@@ -60,7 +61,9 @@ class Presence:
         return asyncio.get_running_loop().time() < self._lease_ends_s
 
     def returned(self) -> None:
-        """The lease had run out, or there was none yet: that was an outage too."""
+        """The lease had run out, whatever this node's own clock says, or there was none yet: that
+        was an outage too."""
+        self._lease_ends_s = 0.0
         if self._leased:
             self._see(self._leased)
 
@@ -82,3 +85,33 @@ class Presence:
         if until - since > OUTAGE_S * 1_000_000:
             self._outage = Outage(since, until)
             self._back()
+
+
+async def under_lease(
+    work: Coroutine[None, None, None],
+    renew: Callable[[], Awaitable[bool]],
+    asked_s: float,
+    ttl_s: float,
+    every_s: float,
+) -> float:
+    """Does what may take longer than the lease that was asked for at `asked_s` (by the loop's
+    clock), which `renew` renews meanwhile; when it was asked for last.
+
+    Raises `LOG_UNAVAILABLE` where that was once too late: what was done may count for nothing.
+    """
+    loop = asyncio.get_running_loop()
+    held = True
+    working = asyncio.create_task(work)
+    try:
+        while not (await asyncio.wait({working}, timeout=every_s))[0]:
+            ends_s, asked_s = asked_s + ttl_s, loop.time()
+            try:
+                held = await renew() and loop.time() < ends_s and held
+            except LogUnavailableError:
+                held = False
+        working.result()
+    finally:
+        working.cancel()
+    if not held:
+        raise LogUnavailableError("the lease ran out once more")
+    return asked_s
