@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from contextvars import Context
 from dataclasses import replace
@@ -17,7 +18,7 @@ from services.table.presence import OUTAGE_S, Presence
 from services.table.proposal import Answer, Proposal, as_append
 from services.table.watching import Change, GoneError, Viewer
 from shared.errors import CroupierError
-from shared.log import Append, Appended, EventLog, Outcome
+from shared.log import Append, Appended, EventLog, LogOverloadedError, Outcome
 from shared.table import events as e
 from shared.table.codec import TableCodec
 from shared.table.decide import decide
@@ -241,7 +242,9 @@ class TableOwner:
                 versions = range(before.version + 1, after.version + 1)
                 self._adopt(Change(list(zip(versions, ids, events, strict=True)), after))
                 if took_s > OUTAGE_S and not isinstance(events[0], e.PlayResumed):
-                    await self._resume()
+                    # Whatever comes of that, the command has been carried out.
+                    with contextlib.suppress(CroupierError):
+                        await self._resume()
             case Outcome.CONFLICT:
                 self.let_go(_stale())
                 raise _stale()
@@ -341,7 +344,11 @@ class TableOwner:
         """After an outage: a running clock gets the grace."""
         self._outage = self._presence.outage()
         if open_deadline(self.state):
-            await self._carry_out(Proposal(lambda at: e.PlayResumed(at=at), "house", uuid4()))
+            try:
+                await self._carry_out(Proposal(lambda at: e.PlayResumed(at=at), "house", uuid4()))
+            except LogOverloadedError:
+                self._in_doubt = True  # Nothing else happens before that is in.
+                raise
 
     def _look_again_soon(self) -> None:
         if self._nudge is not None:

@@ -17,7 +17,14 @@ from services.table.presence import Presence
 from services.table.proposal import Proposal, as_append, now_us
 from services.table.watching import GoneError, Lost, Mailbox, Told, Viewer
 from shared.errors import CroupierError
-from shared.log import Append, Appended, CommandKey, LogUnavailableError, MemoryLog
+from shared.log import (
+    Append,
+    Appended,
+    CommandKey,
+    LogOverloadedError,
+    LogUnavailableError,
+    MemoryLog,
+)
 from shared.sealing import Keyring
 from shared.table import events as e
 from shared.table.codec import TableCodec
@@ -31,11 +38,11 @@ CODEC = TableCodec(KeyringSealer(Keyring("k1", {"k1": bytes(32)})))
 
 
 class FailingLog(MemoryLog):
-    """Fails its next appends as told: before it has appended, or after."""
+    """Fails its next appends as told: before it has appended, or after, or not (None)."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.failures: list[tuple[str, Exception]] = []
+        self.failures: list[tuple[str, Exception | None]] = []
         self.may_append = asyncio.Event()
         self.may_append.set()
         self.may_read = True
@@ -338,6 +345,24 @@ async def test_an_outage_gives_a_running_clock_its_grace(table: Table) -> None:
     assert before is not None
     assert after is not None
     assert after.deadline > before.deadline
+
+
+async def test_a_command_that_is_in_is_not_refused_for_the_grace_behind_it(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held = await table.open(betting_ms=HOUR_MS)
+    await bets(held)
+    monkeypatch.setattr(owner, "OUTAGE_S", -1.0)
+    table.log.failures = [("", None), ("before", LogOverloadedError("so many wait"))]
+    await held.submit(proposal(e.BetPlaced("ann", 1, "player", 10)))
+    monkeypatch.undo()
+    await held.submit(proposal(e.BetPlaced("ann", 1, "player", 10)))
+    assert (await table.log.types())[-4:] == [
+        "BetPlaced",
+        "PlayResumed",
+        "DeadlineMoved",
+        "BetPlaced",
+    ]
 
 
 async def test_a_viewer_resumes_from_the_log_while_the_table_goes_on(table: Table) -> None:

@@ -14,9 +14,17 @@ from services.table.owner import TableOwner
 from services.table.presence import Presence
 from services.table.proposal import now_us
 from shared.errors import CroupierError
+from shared.log import LogOverloadedError
 from shared.table import events as e
 from tests.polling import eventually
-from tests.unit.table_service.test_owner import FailingLog, Table, bets, proposal, sit_out
+from tests.unit.table_service.test_owner import (
+    HOUR_MS,
+    FailingLog,
+    Table,
+    bets,
+    proposal,
+    sit_out,
+)
 
 LEASE_S = 60.0
 
@@ -60,6 +68,11 @@ async def logged(table: Table, what: str) -> bool:
     return what in await table.log.types()
 
 
+async def logged_any(table: Table, *types: str) -> str:
+    """The first of these types that the log has."""
+    return next((each for each in await table.log.types() if each in types), "")
+
+
 async def test_a_clock_that_ran_out_while_the_node_was_away_gets_its_grace_and_then_runs_out(
     table: Table, wall: Wall
 ) -> None:
@@ -73,6 +86,21 @@ async def test_a_clock_that_ran_out_while_the_node_was_away_gets_its_grace_and_t
         "DeadlineMoved",
         "ClockExpired",
     ]
+
+
+async def test_a_log_that_takes_no_more_just_then_costs_nobody_his_grace(
+    table: Table, wall: Wall
+) -> None:
+    """All tables of the node say at once that they go on."""
+    wall.stand()
+    held = await table.open(betting_ms=200, grace_ms=HOUR_MS)
+    await bets(held)
+    table.log.failures.append(("before", LogOverloadedError("so many wait")))
+    wall.ahead_s += 30
+    table.presence.outage()
+    await eventually(lambda: not table.log.failures)
+    clock_rings = eventually(lambda: logged_any(table, "PlayResumed", "ClockExpired"))
+    assert await clock_rings == "PlayResumed"
 
 
 async def test_a_bet_right_after_the_node_was_away_is_in_time(table: Table, wall: Wall) -> None:
