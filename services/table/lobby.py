@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
 
 from croupier.table.v1 import table_pb2
 
-from shared.table.state import TableState
+from shared.table.state import Status, TableState
 from shared.table.view import summary
 
 TELL_EVERY_S = 0.25
@@ -19,32 +20,47 @@ MOST_IN_ONE = 500
 Line = table_pb2.TableSummary
 
 
+@dataclass(slots=True, eq=False)
+class _Watcher:
+    """Who is told what has changed; `last` are lines of tables that are closed, and gone."""
+
+    own: bool
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: set[str] = field(default_factory=set)
+    last: dict[str, Line] = field(default_factory=dict)
+
+
 class Lobby:
     """Knows the latest state of every table; a slow watcher only misses what is past."""
 
     def __init__(self) -> None:
         self._here: dict[str, TableState] = {}
         self._there: dict[str, dict[str, Line]] = {}
-        self._changed: dict[asyncio.Event, set[str]] = {}
+        self._watchers: list[_Watcher] = []
 
     def tell(self, state: TableState) -> None:
         """A table of this node has changed."""
         self._here[state.table.table_id] = state
-        self._news((state.table.table_id,))
+        self._news(state.table.table_id)
 
     def forget(self, table_id: str) -> None:
-        """A table is not on this node any more."""
-        self._here.pop(table_id, None)
+        """A table is not on this node any more; one that is closed is nowhere."""
+        state = self._here.pop(table_id, None)
+        if state is not None and state.status is Status.CLOSED:
+            self._gone(summary(state), here=True)
 
     def hear(self, node: str, lines: Iterable[Line]) -> None:
         """What another node says about its tables."""
         there = self._there.setdefault(node, {})
         for line in lines:
+            if line.status == table_pb2.TABLE_STATUS_CLOSED:
+                self._gone(line, here=False)
+                continue
             there[line.table_id] = line
             for other, known in self._there.items():
                 if other != node:
                     known.pop(line.table_id, None)  # it has moved
-        self._news(line.table_id for line in lines)
+            self._news(line.table_id)
 
     def forget_node(self, node: str) -> None:
         """Another node is gone, and nobody says anything about its tables."""
@@ -75,30 +91,39 @@ class Lobby:
             return None
         return next((there[table_id] for there in self._there.values() if table_id in there), None)
 
-    def _news(self, table_ids: Iterable[str]) -> None:
-        for table_id in table_ids:
-            for news, changed in self._changed.items():
-                changed.add(table_id)
-                news.set()
+    def _news(self, table_id: str) -> None:
+        for watcher in self._watchers:
+            watcher.changed.add(table_id)
+            watcher.news.set()
+
+    def _gone(self, line: Line, here: bool) -> None:
+        for known in self._there.values():
+            known.pop(line.table_id, None)
+        for watcher in self._watchers:
+            if here or not watcher.own:
+                watcher.last[line.table_id] = line
+        self._news(line.table_id)
 
     async def watch(self, own: bool) -> AsyncIterator[list[Line]]:
         """All tables (or this node's `own`), in parts, then those that changed."""
-        news, changed = asyncio.Event(), set[str]()
-        self._changed[news] = changed
+        watcher = _Watcher(own)
+        self._watchers.append(watcher)
         try:
             for some in _parts(self.ids(own=own)):
                 yield self.lines(some, own)
             while True:
-                await news.wait()
-                news.clear()
-                told = sorted(changed)
-                changed.clear()
+                await watcher.news.wait()
+                watcher.news.clear()
+                told, last = sorted(watcher.changed), dict(watcher.last)
+                watcher.changed.clear()
+                watcher.last.clear()
                 for some in _parts(told):
-                    if fresh := self.lines(some, own):
+                    gone = [last[table_id] for table_id in some if table_id in last]
+                    if fresh := self.lines(some, own) + gone:
                         yield fresh
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
-            del self._changed[news]
+            self._watchers.remove(watcher)
 
 
 def _parts(table_ids: Sequence[str]) -> list[Sequence[str]]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
+from typing import Any
 
 from croupier.table.v1 import table_pb2 as pb
 
 from services.table.lobby import MOST_IN_ONE, Lobby
-from shared.table.state import TableState
+from shared.table.state import Status, TableState
 from tests.unit.table.story import Story
 
 TABLES = [f"t{number:04}" for number in range(2 * MOST_IN_ONE + 1)]
@@ -54,3 +55,44 @@ def test_tables_are_found_by_game_wherever_they_are() -> None:
     assert lobby.ids("battle") == ["t2", "t3"]
     assert lobby.ids(own=True) == ["t1", "t2"]
     assert [line.game for line in lobby.lines(["t3", "t1", "t9"])] == ["battle", "baccarat"]
+
+
+def closed(table_id: str) -> TableState:
+    return replace(table(table_id), status=Status.CLOSED)
+
+
+async def test_a_table_that_is_closed_is_told_though_it_is_gone_already() -> None:
+    """A node lets go of it in a moment, and who watches may not be told so soon."""
+    here, there = lobby_of(["t1", "t2"]), Lobby()
+    watching: Any = here.watch(own=True)
+    outside: Any = there.watch(own=False)
+    further: Any = there.watch(own=True)
+    async with aclosing(watching), aclosing(outside), aclosing(further):
+        there.hear("a", await anext(watching))
+        assert await ids_of(outside) == ["t1", "t2"]
+        assert await ids_of(further) == []
+        here.tell(closed("t1"))
+        here.forget("t1")
+        lines = await anext(watching)
+        assert [(line.table_id, line.phase) for line in lines] == [("t1", pb.PHASE_CLOSED)]
+        there.hear("a", lines)
+        assert there.ids() == ["t2"]
+        assert [line.phase for line in await anext(outside)] == [pb.PHASE_CLOSED]
+        there.tell(table("t3"))
+        assert await ids_of(further) == ["t3"]
+
+
+def test_a_table_that_came_here_and_was_closed_is_nowhere() -> None:
+    lobby = Lobby()
+    lobby.hear("there", [pb.TableSummary(table_id="t1", game="baccarat")])
+    lobby.tell(table("t1"))
+    lobby.tell(closed("t1"))
+    lobby.forget("t1")
+    assert lobby.ids() == []
+
+
+def test_a_table_that_leaves_is_where_it_was_until_it_is_somewhere_else() -> None:
+    lobby = lobby_of(["t1"])
+    lobby.hear("there", [pb.TableSummary(table_id="t2", game="baccarat")])
+    lobby.forget("t2")
+    assert lobby.ids() == ["t1", "t2"]
