@@ -70,6 +70,7 @@ class Stream:
         self._again: dict[str, list[Sent]] = {}
         self._bringing: dict[str, asyncio.Task[None]] = {}
         self._numbers = count()
+        self._closed = False
         # Whoever notices that a table has left, what is done about it is this call's.
         self._context = copy_context()
 
@@ -105,7 +106,8 @@ class Stream:
                     return
 
     def close(self) -> None:
-        """Ends everything; commands that are under way go on."""
+        """Ends everything; commands that are under way go on, where they are."""
+        self._closed = True
         for task in (self._reader, *self._bringing.values(), *self._following.values()):
             if task is not None:
                 task.cancel()
@@ -277,8 +279,9 @@ class Stream:
         refused = answer.refusal if kind == "refusal" else None
         command_id = refused.command_id if refused else answer.acknowledgement.command_id
         sent = link.answered(command_id)
-        if refused is not None and refused.reason in ELSEWHERE:
-            # The other node has the table no longer: where it went is asked from here.
+        passing = ELSEWHERE if sent is not None else _PASSING
+        if refused is not None and refused.reason in passing:
+            # The other node has the table no longer, or cannot show it: it is looked for from here.
             if sent is not None:
                 self._send_again(sent)
             elif link.watching:
@@ -300,7 +303,7 @@ class Stream:
         if self._links.get(link.table_id) is link:
             del self._links[link.table_id]
         refused = None if error is None or is_lost(error) else from_rpc_error(error)
-        if refused is not None and refused.reason not in ELSEWHERE:
+        if refused is not None and refused.reason not in _PASSING:
             self._mailbox.end(refused)
             return
         for sent in link.unanswered:
@@ -366,6 +369,12 @@ class Stream:
 
     async def _send_now(self, sent: Sent) -> None:
         place = await self._place(sent.table_id, self._routes.node.find)
+        link = self._links.get(sent.table_id)
+        if link is not None and link.there != place:
+            self._hang_up(link)
+        if any(each.number < sent.number for each in self._again.get(sent.table_id, ())):
+            self._send_again(sent)  # behind those that were not answered there
+            return
         if isinstance(place, There):
             self._make_room(sent.table_id)
             sent.tried = place
@@ -404,6 +413,8 @@ class Stream:
             self._idle.set()
 
     def _send_again(self, sent: Sent) -> None:
+        if self._closed:
+            return
         waiting = self._again.setdefault(sent.table_id, [])
         waiting.append(sent)
         waiting.sort(key=attrgetter("number"))

@@ -18,6 +18,8 @@ class Call:
 
     def __init__(self, messages: int) -> None:
         self.written: list[str] = []
+        self.commands: list[str] = []
+        self.answers: asyncio.Queue[pb.PlayResponse] = asyncio.Queue()
         self.all_written = asyncio.Event()
         self._messages = messages
         self._writing = False
@@ -28,13 +30,16 @@ class Call:
         self._writing = True
         await asyncio.sleep(0)
         self._writing = False
-        self.written.append(str(pb.PlayRequest.FromString(message).WhichOneof("request")))
+        request = pb.PlayRequest.FromString(message)
+        self.written.append(str(request.WhichOneof("request")))
+        if request.HasField("command"):
+            self.commands.append(request.command.command_id)
         if len(self.written) == self._messages:
             self.all_written.set()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        await asyncio.Event().wait()
-        yield b""
+        while True:
+            yield (await self.answers.get()).SerializeToString()
 
     def cancel(self) -> None:
         """Nothing runs here."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextvars import Context
 from typing import Any
 from uuid import UUID
@@ -207,9 +207,9 @@ async def test_what_waits_for_its_table_holds_up_no_other_and_keeps_its_order(
     assert answered == away.proposed == [str(UUID(int=number)) for number in (0, 1, 3)]
 
 
-def said(table_id: str, **action: Any) -> pb.PlayRequest:
+def said(table_id: str, number: int = 1, **action: Any) -> pb.PlayRequest:
     return pb.PlayRequest(
-        table_id=table_id, command=pb.Command(command_id=str(UUID(int=1)), **action)
+        table_id=table_id, command=pb.Command(command_id=str(UUID(int=number)), **action)
     )
 
 
@@ -271,3 +271,68 @@ async def test_whoever_notices_that_a_table_left_its_commands_are_still_the_call
     assert (await heard(stream.updates())).acknowledgement.command_id == str(UUID(int=1))
     assert here.proposed == [str(UUID(int=1))]
     stream.close()
+
+
+async def until(check: Callable[[], object]) -> None:
+    async with asyncio.timeout(5):
+        while not check():
+            await asyncio.sleep(0)
+
+
+@pytest.mark.parametrize("there", [There("n2:1", 2), There("n3:1", 2), None])
+async def test_no_command_overtakes_one_that_has_to_be_sent_again(
+    node: Node, stream: Stream, there: There | None
+) -> None:
+    """The table is elsewhere, or claimed anew where it was, or here by now."""
+    node.there = There("n2:1", 1)
+    moved = asyncio.Event()
+
+    async def requests() -> AsyncIterator[pb.PlayRequest]:
+        yield said("t1", 1, join=pb.JoinTable())
+        await moved.wait()
+        yield said("t1", 2, leave=pb.LeaveTable())
+        await asyncio.Event().wait()
+
+    stream.read(requests())
+    await until(lambda: node.calls and node.calls[0].commands)
+    node.there, here = there, Owner()
+    if there is None:
+        node.tables["t1"] = here
+    moved.set()
+    ids = [str(UUID(int=1)), str(UUID(int=2))]
+    await until(lambda: ids[1] in (here.proposed or node.calls[-1].commands))
+    assert (here.proposed or node.calls[-1].commands) == ids
+
+
+@pytest.mark.parametrize("reason", ["LOG_UNAVAILABLE", "SHUFFLE_UNAVAILABLE", "NO_OWNER"])
+async def test_a_table_that_another_node_cannot_show_now_is_waited_for(
+    node: Node, stream: Stream, reason: str
+) -> None:
+    node.there = There("n2:1", 1)
+    await stream.watch("t1", 0)
+    [call] = node.calls
+    refusal = pb.Refusal(table_id="t1", reason=reason)
+    call.answers.put_nowait(pb.PlayResponse(refusal=refusal))
+    await until(lambda: call.written == ["watch", "watch"])
+
+
+async def test_a_stream_that_is_over_opens_nothing(node: Node, stream: Stream) -> None:
+    """Its table leaves while a command of it waits there for its turn."""
+
+    class Waiting(Owner):
+        def propose(self, proposal: Proposal) -> asyncio.Future[Answer]:
+            self.waits = proposal
+            return proposal.done
+
+    here = node.tables["t1"] = Waiting()
+    stream.read(say(said("t1", join=pb.JoinTable())))
+    await until(lambda: hasattr(here, "waits"))
+    stream.close()
+    del node.tables["t1"]
+    node.there = There("n2:1", 1)
+    here.waits.fail(CroupierError("NOT_OWNER", "another node has the table", "table_id"))
+    tasks = asyncio.all_tasks()
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert not node.calls
+    assert asyncio.all_tasks() <= tasks
