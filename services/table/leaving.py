@@ -16,7 +16,8 @@ _log = structlog.get_logger()
 
 
 class Leaving:
-    """Lets them go as soon as each may, and tells their new nodes. `gone` is called after that."""
+    """Lets them go as soon as each may, and tells their new nodes. `gone` is called after that, and
+    where the directory could not be told."""
 
     def __init__(
         self, node: str, directory: Directory, nudges: Nudges, gone: Callable[[], None]
@@ -78,13 +79,13 @@ class Leaving:
         await self._directory.released([owner.table_id for owner in leaving])
         for node in nodes:
             self._nudges.nudge(node)
-        self._gone()
 
     def _parted(self, parting: asyncio.Task[None]) -> None:
         del self._parting[parting]
         error = None if parting.cancelled() else parting.exception()
         if isinstance(error, CroupierError):
-            # The directory is set right at a later heartbeat.
+            # The directory is set right at the next heartbeat.
             _log.warning("tables_not_handed_over", reason=error.reason)
         elif error is not None:
             _log.error("tables_not_handed_over", exc_info=error)
+        self._gone()

@@ -191,6 +191,7 @@ class Node:
             self._leaving.changed(owner)
 
     def _table_left(self) -> None:
+        self._seen = None
         if self._stopping:
             self.look_now()
 

@@ -18,7 +18,7 @@ from services.table.node import CLAIMS_AT_ONCE, Node
 from services.table.owner import TableOwner
 from services.table.proposal import as_append, now_us
 from shared.errors import CroupierError
-from shared.log import Append, Appended, MemoryLog
+from shared.log import Append, Appended, LogUnavailableError, MemoryLog
 from shared.table import events as e
 from shared.table.decide import decide
 from shared.table.state import TableState
@@ -71,6 +71,10 @@ class Directory:
         self.beats = 0
         self.held = False
         self.entries = 0
+        self.peers: tuple[Peer, ...] = (SELF,)
+        self.may_release = asyncio.Event()
+        self.may_release.set()
+        self.failures: list[Exception] = []
 
     async def heartbeat(self, *_: Any) -> bool:
         await asyncio.sleep(0)
@@ -83,7 +87,7 @@ class Directory:
 
     async def look(self) -> Look:
         rows = self.rows.values()
-        return Look((SELF,), 0, tuple(row for row in rows if row.owner is None))
+        return Look(self.peers, 0, tuple(row for row in rows if row.owner is None))
 
     async def census(self) -> tuple[Placed, ...]:
         return tuple(self.rows.values())
@@ -101,6 +105,9 @@ class Directory:
             self.rows[table_id] = Placed(table_id, SELF.node, epoch, None)
 
     async def released(self, table_ids: Sequence[str]) -> None:
+        await self.may_release.wait()
+        if self.failures:
+            raise self.failures.pop()
         for table_id in table_ids:
             self.rows[table_id] = Placed(table_id, None, self.rows[table_id].epoch, None)
 
@@ -177,6 +184,7 @@ async def running(tables: int) -> AsyncIterator[Running]:
     finally:
         made.log.may_append.set()
         made.others.may_fence.set()
+        made.directory.may_release.set()
         stopping.set()
         await run
         made.directory.gone = made.others.stop
@@ -273,3 +281,22 @@ async def test_what_the_directory_has_lost_is_entered_at_once() -> None:
         house.directory.entries = 0
         await eventually(lambda: all(row.owner for row in house.directory.rows.values()))
         assert house.directory.entries == 1
+
+
+async def test_a_table_that_was_let_go_and_could_not_be_entered_as_gone_is_soon(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It would be nobody's until somebody looks at everything."""
+    monkeypatch.setattr("services.table.node.LOOK_AT_ALL_EVERY", 1_000_000)
+    async with running(8) as house:
+        await house.has_all()
+        await house.beats()
+        directory = house.directory
+        directory.may_release.clear()
+        directory.failures.append(LogUnavailableError("away"))
+        directory.peers = (SELF, Peer("n2", UUID(int=2), "n2:1", True, LEASE_S))
+        await eventually(lambda: len(house.node.owners) < 8)
+        await house.beats()
+        directory.may_release.set()
+        left = set(house.table_ids) - house.node.owners.keys()
+        await eventually(lambda: not any(directory.rows[each].owner for each in left))
