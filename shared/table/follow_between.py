@@ -195,10 +195,11 @@ def _entries(state: TableState, betting: Betting) -> e.Derived | None:
 
 
 def _all_entered(state: TableState, betting: Betting) -> bool:
-    """Whether all are in who may come to be: for half a pot chips are bought meanwhile (DRW-10)."""
+    """Whether all are in who may come to be: for half a pot chips are bought meanwhile, and new
+    players come (DRW-10)."""
     entrants = set(betting.owners.values())
     ante = betting.entry == "ante"
-    return all(
+    return (ante or not state.joining) and all(
         seat.player in entrants
         or seat.done
         or seat.sitting_out

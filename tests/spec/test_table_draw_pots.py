@@ -1,4 +1,5 @@
-"""Draw poker at a live table: several pots, of which a tied one is carried (DRW-10, DRW-11)."""
+"""Draw poker at a live table: several pots, of which a tied one is carried, and the window for half a pot
+(DRW-10, DRW-11)."""
 
 from __future__ import annotations
 
@@ -8,11 +9,13 @@ from shared.table import events as e
 from tests.spec.draw_tables import (
     ACES,
     KINGS,
+    carried_half_pot,
     check_around,
     dealt_in,
     table,
     to_second_round,
 )
+from tests.spec.poker_hands import passes
 from tests.spec.tables import chips, decide
 from tests.unit.table.story import Story
 
@@ -69,3 +72,54 @@ def test_DRW_10_a_pot_carried_before_and_won_now_is_nobodys_claim_on_the_next() 
 def test_DRW_02_the_winner_of_the_lowest_pot_is_the_last_winner_though_another_is_carried() -> None:
     story = several_pots(KINGS, KINGS_TOO, ACES)
     assert story.state.pot.winners == (3,)
+
+
+# ---- The window in which half the pot is paid (DRW-10)
+
+
+def test_DRW_10_the_window_waits_for_who_has_to_buy_chips_first() -> None:
+    story = carried_half_pot("cid")
+    story.do(e.CashOutAsked("cid", 990, story.now))
+    story.bet("ann", 1, "entry", 20)
+    story.bet("bob", 2, "entry", 20)
+    assert story.state.betting is not None
+    assert not story.state.betting.closed
+    story.do(e.ChipsRequested("cid", 500, story.later(20)))
+    story.run()
+    story.bet("cid", 3, "entry", 20)
+    assert story.state.betting.closed
+
+
+@pytest.mark.parametrize("let_in", [True, False])
+def test_DRW_10_the_window_waits_for_who_has_asked_to_join(let_in: bool) -> None:
+    """New players may play for the pot as well as old ones."""
+    story = Story(
+        "draw_poker",
+        chips=("ann",),
+        cards=passes(ACES, KINGS),
+        ante=10,
+        seats=5,
+        open_joining=False,
+    )
+    story.do(e.JoinAsked("bob", story.now))
+    story.expire()
+    story.do(e.ChipsRequested("bob", 1_000, story.now))
+    story.run()
+    dealt_in(story, ann=1, bob=2)
+    to_second_round(story, "ann", "bob")
+    check_around(story)
+    story.run()
+    story.do(e.JoinAsked("cid", story.now))
+    story.bet("ann", 1, "entry", 20)
+    story.bet("bob", 2, "entry", 20)
+    assert story.state.betting is not None
+    assert not story.state.betting.closed
+    if not let_in:
+        story.do(e.JoinObjected("ann", "cid", story.now))
+        assert story.state.betting.closed
+        return
+    story.expire()
+    story.do(e.ChipsRequested("cid", 500, story.now))
+    story.run()
+    story.bet("cid", 3, "entry", 20)
+    assert story.state.betting.closed

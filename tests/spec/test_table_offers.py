@@ -6,7 +6,7 @@ from shared.table import events as e
 from shared.table.codec import to_message
 from shared.table.state import MOST_CHIPS
 from shared.table.view import public_view
-from tests.spec.draw_tables import carried_half_pot, dealt_in
+from tests.spec.draw_tables import dealt_in
 from tests.spec.tables import commands, deciding, offers, refused
 from tests.unit.table.story import Story
 
@@ -84,16 +84,3 @@ def test_TAB_06_a_decisions_deadline_is_seen_also_while_somebody_asks_to_join() 
     story.do(e.JoinAsked("cid", story.now))
     assert 0 < story.state.joining["cid"] < clock
     assert public_view(story.state).deadline.ToMicroseconds() == clock
-
-
-def test_DRW_10_the_window_waits_for_who_has_to_buy_chips_first() -> None:
-    story = carried_half_pot("cid")
-    story.do(e.CashOutAsked("cid", 990, story.now))
-    story.bet("ann", 1, "entry", 20)
-    story.bet("bob", 2, "entry", 20)
-    assert story.state.betting is not None
-    assert not story.state.betting.closed
-    story.do(e.ChipsRequested("cid", 500, story.later(20)))
-    story.run()
-    story.bet("cid", 3, "entry", 20)
-    assert story.state.betting.closed
