@@ -1,5 +1,5 @@
-"""Draw poker at a live table: several pots, of which a tied one is carried, and the window for half a pot
-(DRW-10, DRW-11)."""
+"""Draw poker at a live table: several pots, of which a tied one is carried, and the window in which
+half a pot is paid (DRW-10, DRW-11)."""
 
 from __future__ import annotations
 
