@@ -36,7 +36,7 @@ def in_hand(state: TableState, hand: Hand) -> e.Derived | None:
     if state.cards is not None or state.shoe is None:
         return None
     if state.burn_asked:
-        return burn_next(state.shoe)
+        return _if_there(state.shoe, hand, burn_next(state.shoe))
     incident = state.incident
     deciding = state.deciding
     if incident is not None and incident.choosing and deciding is None:
@@ -50,13 +50,21 @@ def in_hand(state: TableState, hand: Hand) -> e.Derived | None:
         return None
     match state.table.game.next_step(hand.play):
         case Deal(slots):
-            return _cards_due(state.shoe, hand, slots)
+            return _if_there(state.shoe, hand, _cards_due(state.shoe, hand, slots))
         case Show(turns):
             return _cards_to_show(state.shoe, hand, turns)
         case Decisions() as decisions:
             return _decisions_due(state, decisions)
         case done:
             return _settled(hand, done)
+
+
+def _if_there(shoe: Shoe, hand: Hand, due: e.CardsDue) -> e.CardsDue | e.HandVoided:
+    """The cards from the next on, unless burns have left the shoe too few: a hand that cannot go on
+    is void."""
+    if due.slots[-1].position >= shoe.size:
+        return e.HandVoided(hand.hand_id, "deck_too_short")
+    return due
 
 
 def _cards_due(shoe: Shoe, hand: Hand, slots: tuple[play.Slot, ...]) -> e.CardsDue:

@@ -226,3 +226,24 @@ def test_TAB_06_a_burn_starts_the_clock_of_the_decisions_not_again() -> None:
     report(story, "card_exposed", 9, by_pit=True)
     story.run()
     assert deciding(story) == clock
+
+
+def test_BTL_09_a_coup_for_which_burns_have_left_too_few_cards_is_void() -> None:
+    """A shoe of one deck: six burned, seven boxes that may need forty, and more that are burned."""
+    story = Story("battle", rules='{"decks": 1}', cards=BURN + "5c 5d Ts", chips=("ann",))
+    deal(story, *[("ann", box, "stake", 100) for box in (1, 2)])
+    for _ in range(43):
+        report(story, "card_exposed", by_pit=True)
+        story.run()
+    assert hand(story)
+    decide(story, "ann", 1, "fight")
+    decide(story, "ann", 2, "surrender")
+    assert story.last(e.HandVoided).why == "deck_too_short"
+    assert chips(story, "ann") == 100_000
+    deal(story, ("ann", 1, "stake", 100))
+    assert story.last(e.HandOpened).next_position == 6
+    for _ in range(52):
+        if story.state.hand is not None:
+            report(story, "card_exposed", by_pit=True)
+            story.run()
+    assert story.types().count("HandVoided") == 2
