@@ -327,6 +327,12 @@ def _take_shares(
     return chips, True
 
 
+def staying(hand: Hand, box: int) -> tuple[str, ...]:
+    """Who still has a stake on the box, in the order of the first bets (TAB-06)."""
+    shares = [fighter.shares for fighter in hand.fighters if fighter.number == box]
+    return tuple([share.player for of_box in shares for share in of_box if share.fights])
+
+
 def default(hand: Hand, box: int) -> Decision:
     """The clock surrenders: it stakes nothing more (TAB-06)."""
     return Decision(box, _SURRENDER)

@@ -269,6 +269,12 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     return _decided(hand, at, box.decided(_FOLD, box.shares, box.discards), {})
 
 
+def staying(hand: Hand, box: int) -> tuple[str, ...]:
+    """Who still has a stake on the box, in the order of the first bets (TAB-06)."""
+    shares = [each.shares for each in hand.boxes if each.number == box]
+    return tuple([share.player for of_box in shares for share in of_box if share.in_play])
+
+
 def default(hand: Hand, box: int) -> Decision:
     """The clock folds: it stakes nothing more (TAB-06)."""
     return Decision(box, _FOLD)

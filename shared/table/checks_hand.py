@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shared.errors import RuleError
+from shared.games import battle, oasis_poker
 from shared.games.play import Face
 from shared.table import events as e
 from shared.table.apply_hand import EXPOSED, decision_of
@@ -150,10 +151,19 @@ def _decision_made(state: TableState, fact: e.DecisionMade) -> None:
 
 
 def _next_bettor(hand: Hand, fact: e.DecisionMade) -> bool:
-    """Whether the player is the first of the box's other bettors (TAB-06)."""
+    """Whether the player is the first of the box's other bettors who have not lost their shares
+    (TAB-06)."""
     box = next(box for box in hand.setup.boxes if box.number == fact.box)
-    others = [bettor for bettor, _, _ in box.bets if bettor != box.owner]
-    return others[:1] == [fact.player]
+    of_game = _STAYING.get(type(hand.play))
+    staying = of_game(hand.play, fact.box) if of_game is not None else ()
+    return [bettor for bettor in staying if bettor != box.owner][:1] == [fact.player]
+
+
+_STAYING: Mapping[type[Any], Callable[[Any, int], tuple[str, ...]]] = {
+    battle.Hand: battle.staying,
+    oasis_poker.Hand: oasis_poker.staying,
+}
+"""The games that let others bet on a box for which there is something to decide."""
 
 
 # ---- The pit (TAB-08, TAB-12)

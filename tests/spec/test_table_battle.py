@@ -99,6 +99,20 @@ def test_TAB_06_the_next_bettor_decides_while_the_owner_is_away() -> None:
     assert [chips(story, player) for player in ("ann", "bob", "cid")] == [99_900, 99_950, 99_950]
 
 
+def test_TAB_06_who_has_lost_his_share_decides_for_nobody() -> None:
+    """Bob had no chips for the first fight: the next who still has a stake on the box is cid."""
+    story = Story("battle", cards=BURN + "5c Ts 3h 9c", chips=("ann", "bob", "cid"))
+    story.do(e.CashOutAsked("bob", 100_000 - 50, story.now))
+    story.bet("ann", 1, "stake", 100)
+    for bettor in ("bob", "cid"):
+        story.do(e.BettorAdmitted("ann", 1, bettor, story.now))
+    deal(story, ("bob", 1, "stake", 50), ("cid", 1, "stake", 50))
+    decide(story, "ann", 1, "fight")
+    lost_his = e.DecisionMade("bob", 1, "surrender", at=story.now, owner_away=True)
+    assert refused(story, lost_his) == "NOT_BOX_OWNER"
+    story.do(e.DecisionMade("cid", 1, "fight", at=story.now, owner_away=True))
+
+
 def test_TAB_02_a_battle_box_takes_three_bettors() -> None:
     story = Story("battle", chips=("ann", "bob", "cid", "dee"))
     story.bet("ann", 1, "stake", 100)

@@ -270,6 +270,22 @@ def test_TAB_06_while_the_owner_is_away_the_next_bettor_decides_but_sees_nothing
     story.do(e.DecisionMade("bob", 1, "bet", at=story.now, owner_away=True))
 
 
+def test_TAB_06_who_has_folded_his_share_decides_for_nobody() -> None:
+    """Bob could not pay for the exchange: what becomes of the box is nothing to him."""
+    cards = passes(PAIR, DEALER, then="6c")
+    story = Story("oasis_poker", cards=cards, chips=("ann", "bob", "cid"))
+    story.do(e.CashOutAsked("bob", 100_000 - 50, story.now))
+    story.bet("ann", 1, "ante", 100)
+    for bettor in ("bob", "cid"):
+        story.do(e.BettorAdmitted("ann", 1, bettor, story.now))
+    deal(story, ("bob", 1, "ante", 50), ("cid", 1, "ante", 50))
+    decide(story, "ann", 1, "look")
+    decide(story, "ann", 1, "exchange", positions(story, 1)[2])
+    folded = e.DecisionMade("bob", 1, "fold", at=story.now, owner_away=True)
+    assert refused(story, folded) == "NOT_BOX_OWNER"
+    story.do(e.DecisionMade("cid", 1, "bet", at=story.now, owner_away=True))
+
+
 def test_TAB_06_a_box_whose_clock_runs_out_folds_an_exchanger_too() -> None:
     story = two(then="6c")
     decide(story, "ann", 1, "look")
