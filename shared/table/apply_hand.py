@@ -85,7 +85,7 @@ def _hand_opened(state: TableState, event: e.HandOpened) -> TableState:
 
 def _cards_due(state: TableState, event: e.CardsDue) -> TableState:
     cards = CardsAwaited(state.version + 1, event.slots)
-    return replace(state, deciding=None, cards=cards, burn_asked=False)
+    return replace(state, deciding=None, cards=cards, to_burn=max(0, state.to_burn - 1))
 
 
 def _cards_dealt(state: TableState, event: e.CardsDealt) -> TableState:
@@ -215,7 +215,7 @@ def _hand_over(state: TableState) -> TableState:
         voided="",
         redealt="",
         incident=None,
-        burn_asked=False,
+        to_burn=0,
     )
 
 
@@ -268,7 +268,7 @@ def _incident_resolved(state: TableState, event: e.IncidentResolved) -> TableSta
             if clock is not None:
                 left = clock.warn_at - state.now, clock.deadline - state.now
                 state = replace(state, paused=left)
-            return replace(state, incident=None, burn_asked=True)
+            return replace(state, incident=None, to_burn=state.to_burn + 1)
         case "choice":
             incident = replace(there(state.incident), choosing=True)
             return replace(state, deciding=None, incident=incident)

@@ -90,7 +90,7 @@ def _shoe_finished(state: TableState, event: e.ShoeFinished) -> TableState:
         next_shoe=None,
         lost=state.lost if state.next_shoe is not None else "",
         cards=None,
-        burn_asked=False,
+        to_burn=0,
         putting_away=(*state.putting_away, over),
     )
 

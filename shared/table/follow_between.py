@@ -38,7 +38,7 @@ def between_hands(state: TableState) -> e.Derived | None:
         return shoe_requested(state)
     if shoe.sealed and not state.table.shoe_rules.another_hand(shoe.size - shoe.next_position):
         return shoe_over(state, shoe, "played")
-    if state.burn_asked:
+    if state.to_burn:
         return burn_next(shoe)
     if betting is None:
         return _betting_opened(state, shoe)

@@ -35,7 +35,7 @@ def in_hand(state: TableState, hand: Hand) -> e.Derived | None:
     """The next step of the hand, unless it waits for cards or for somebody."""
     if state.cards is not None or state.shoe is None:
         return None
-    if state.burn_asked:
+    if state.to_burn:
         return _if_there(state.shoe, hand, burn_next(state.shoe))
     incident = state.incident
     deciding = state.deciding

@@ -230,8 +230,8 @@ class TableState:
     cards that an owner looks at are on their way, or one that is burned: neither starts a clock
     again (TAB-06, OAS-05)."""
     incident: Incident | None = None
-    burn_asked: bool = False
-    """The pit has the next card burned; it is asked for as soon as it may be."""
+    to_burn: int = 0
+    """How many cards the pit has burned that are still to be asked for, as soon as they may be."""
     moved: tuple[tuple[str, int, int], ...] = ()
     """Clocks that a claim or an outage moves on, still to be put on record: (clock, deadline,
     warn at) each."""

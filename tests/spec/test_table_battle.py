@@ -208,6 +208,19 @@ def test_TAB_08_a_dealer_change_in_battle_burns_one_card_between_coups() -> None
     assert story.last(e.HandOpened).next_position == burned[0].position + 1
 
 
+def test_TAB_08_each_dealer_change_burns_a_card_also_while_bets_are_there() -> None:
+    story = lost()
+    story.expire()
+    before = story.state.shoe.next_position if story.state.shoe else 0
+    story.bet("ann", 1, "stake", 100)
+    for _ in range(3):
+        report(story, "dealer_change")
+    story.done("ann", "bob")
+    play_on(story)
+    cells = hand(story).play.fighters[0].cards
+    assert [cell.position for cell in cells] == [before + 3]
+
+
 def test_TAB_08_before_a_shoe_is_dealt_from_a_dealer_change_burns_nothing() -> None:
     story = Story("battle", chips=("ann",))
     assert report(story, "dealer_change") == ["IncidentReported", "IncidentResolved"]
