@@ -101,6 +101,8 @@ def _closing(state: TableState) -> e.Derived | None:
     if state.pot.carried:
         return _pot_back(state, "table_closed")
     for seat in state.seats.values():
+        if seat.owed:  # BAC-11: the shoe ends, no player has left
+            return _commission(state, seat, leaving=False)
         return _leaving(state, seat)
     if state.shoe is not None:
         return e.ShoeFinished(state.shoe.shoe_id, "table_closed")

@@ -142,6 +142,15 @@ def test_BAC_11_a_player_who_leaves_pays_the_remainder_as_a_whole_unit() -> None
     assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 100_900)
 
 
+def test_BAC_11_a_table_that_closes_ends_its_shoe_and_no_player_has_left() -> None:
+    story = Story(cards=BANKER, chips=("ann", "bob"))
+    story.hand(("ann", 1, "banker", 1_000), ("bob", 2, "banker", 1_520))
+    story.do(e.TableClosing("op", "", story.now))
+    taken = [event for event in story.log if isinstance(event, e.CommissionTaken)]
+    assert taken == [e.CommissionTaken("ann", 50, 0), e.CommissionTaken("bob", 76, 100)]
+    assert story.log.index(taken[-1]) < story.types().index("ShoeFinished")
+
+
 def test_BAC_10_and_BAC_11_commission_is_settled_when_the_shoe_ends() -> None:
     story = Story(cards=BANKER, chips=("ann",))
     story.hand(("ann", 1, "banker", 3_000))  # owes 150

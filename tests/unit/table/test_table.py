@@ -350,9 +350,9 @@ def test_closing_lets_the_hand_end_and_sends_everything_home() -> None:
         errand = next(x for x in story.errands() if not isinstance(x, Chips))
         story.do(story.answer(errand))
     assert story.state.status is Status.CLOSED
-    assert story.last(e.CommissionTaken) == e.CommissionTaken("ann", 50, 100)
+    assert story.last(e.CommissionTaken) == e.CommissionTaken("ann", 50, 0)
     out = [event for event in story.log if isinstance(event, e.CashOutRequested)]
-    assert out == [e.CashOutRequested("ann", 100_900), e.CashOutRequested("bob", 100_000)]
+    assert out == [e.CashOutRequested("ann", 101_000), e.CashOutRequested("bob", 100_000)]
     assert refused(story, e.JoinAsked("eve", story.now)) == "TABLE_CLOSED"
     story.run()  # the shoe is put away, cid's chips come late and go back
     assert story.last(e.CashOutRequested) == e.CashOutRequested("cid", 50)
