@@ -40,6 +40,10 @@ def command_of(line: str, sight: Sight) -> Command:
         raise NotUnderstoodError(f"{words[0]!r} means nothing here; `help` tells what does")
     command, make = _VERBS[verb]
     if not sight.options(command):
+        if verb == "done" and sight.options("take_back_bets"):
+            said = sight.seat is not None and sight.seat.done_betting
+            why = "you have said so already" if said else "what you bet on a box is too little"
+            raise NotNowError(f"you cannot be done now: {why}")
         raise NotNowError(f"you cannot {verb} now")
     return make(words[1:], sight)
 

@@ -162,6 +162,14 @@ def test_what_is_not_understood_is_said_so(line: str, message: str) -> None:
         command_of(line, BACCARAT)
 
 
+@pytest.mark.parametrize(("said", "why"), [(False, "too little"), (True, "already")])
+def test_why_one_cannot_be_done_is_told(said: bool, why: str) -> None:
+    betting = sight(Option(command="take_back_bets", box=2))
+    betting.table.seats[0].done_betting = said
+    with pytest.raises(NotNowError, match=why):
+        command_of("done", betting)
+
+
 def test_a_bet_before_its_time_may_be_right_later() -> None:
     with pytest.raises(NotNowError, match="no bets can be placed now"):
         command_of("banker 50", sight())
