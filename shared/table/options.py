@@ -74,11 +74,13 @@ def _between_hands(state: TableState, betting: Betting, seat: Seat) -> Iterator[
         yield table_pb2.Option(command="take_back_bets", box=box, deadline=deadline)
     for box, bettor in _guests(state, betting, seat.player):
         yield table_pb2.Option(command="admit_bettor", box=box, word=bettor, deadline=deadline)
-    if not seat.done and _may_be_done(state, seat):
+    if not seat.done and _may_be_done(state, betting, seat):
         yield table_pb2.Option(command="done_betting", deadline=deadline)
 
 
-def _may_be_done(state: TableState, seat: Seat) -> bool:
+def _may_be_done(state: TableState, betting: Betting, seat: Seat) -> bool:
+    if all(player != seat.player for _, player, _, _ in betting.bets):
+        return True
     try:
         check_own_bets(state, seat.player)
     except RuleError:

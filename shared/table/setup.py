@@ -36,9 +36,10 @@ def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -
     betting = state.betting or Betting("", 0)
     if bet is not None:
         betting = with_bet(betting, bet)
-    bets, owners = betting.bets, betting.owners
+    bets, owners, seats = betting.bets, betting.owners, state.seats
     if only:
-        bets = tuple(other for other in bets if other[1] == only)
+        bets = tuple([other for other in bets if other[1] == only])
+        seats = {only: seats[only]}
     boxes = tuple(
         Box(
             number,
@@ -48,7 +49,7 @@ def proposed_setup(state: TableState, bet: e.BetPlaced | None, only: str = "") -
         )
         for number in sorted({box for box, _, _, _ in bets})
     )
-    stacks = {player: seat.chips - seat.owed for player, seat in state.seats.items()}
+    stacks = {player: seat.chips - seat.owed for player, seat in seats.items()}
     return Setup(boxes=boxes, stacks=stacks)
 
 
