@@ -7,11 +7,12 @@
 // { dealer_range: [least, most] } where the dealer cut.
 
 const subtle = globalThis.crypto.subtle;
-const RANKS = "23456789TJQKA", SUITS = "cdhs", BLOCK = 4096;
+const RANKS = "23456789TJQKA", SUITS = "cdhs", BLOCK = 4096, MOST_DECKS = 16;
 
 const text = (string) => new TextEncoder().encode(string);
 const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 const same = (a, b) => hex(a) === hex(b);
+const within = (value, least, most) => Number.isInteger(value) && least <= value && value <= most;
 const number = (value, size) => Uint8Array.from({ length: size }, (_, at) => value >>> (8 * (size - 1 - at)));
 const unhex = (string) => {
   if (!/^([0-9a-f]{2})*$/.test(string)) throw new Error("not lower-case hex");
@@ -115,6 +116,7 @@ async function derive(document) {
 // What is wrong with the document, one sentence each; nothing if all of it holds.
 export async function problems(document) {
   const found = [], root = unhex(document.root), size = document.decks * 52;
+  if (!within(document.decks, 1, MOST_DECKS)) return ["there is no such shoe"];
   for (const { position, card, salt, path } of document.cards) {
     const known = /^[2-9TJQKA][cdhs]$/.test(card) && Number.isInteger(position) && salt.length === 32;
     const got = known && await rootOf(leaf(document.shoe_id, position, card, unhex(salt)), position, size,
@@ -122,6 +124,7 @@ export async function problems(document) {
     if (!got || !same(got, root)) found.push(`card ${card} at position ${position} is not what was sealed`);
   }
   if (document.server_seed === undefined) return found;
+  if (!within(document.cut_at, 0, size - 1)) return [...found, "there is no such shoe"];
   const commitment = await sha256(encode("croupier/server-seed/v1", text(document.shoe_id),
     unhex(document.server_seed)));
   if (!same(commitment, unhex(document.commitment))) found.push("the server seed is not what was committed to");
@@ -130,9 +133,9 @@ export async function problems(document) {
     if (told !== undefined && !same(own, unhex(told))) found.push(`the seed of ${player} is not what was committed to`);
   }
   if (document.dealer_range) {
-    const [least, most] = document.dealer_range;
+    const [least, most] = document.dealer_range, possible = within(most, least, size) && within(least, 0, most);
     const bytes = drawn("croupier/shoe-cut/v1", { ...document, player_seeds: [] });
-    if (document.cut_at !== least + await below(bytes, most - least + 1)) {
+    if (!possible || document.cut_at !== least + await below(bytes, most - least + 1)) {
       found.push("the dealer's cut does not follow from the server seed");
     }
   }

@@ -168,6 +168,8 @@ def _read_key(file: Path) -> Ed25519PrivateKey | None:
         key = load_pem_private_key(file.read_bytes(), password=None)
     except OSError:
         return None
+    except (ValueError, TypeError) as error:
+        raise RefusedError("BAD_REQUEST", f"{file} is not a key: {error}") from error
     if not isinstance(key, Ed25519PrivateKey):
         raise RefusedError("BAD_REQUEST", f"{file} is not an Ed25519 key")
     return key

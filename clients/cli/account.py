@@ -9,6 +9,7 @@ import typer
 from croupier.type.v1.money_pb2 import Money
 from croupier.wallet.v1 import events_pb2
 from croupier.wallet.v1 import wallet_pb2 as pb
+from rich.markup import escape
 from rich.table import Table
 
 from clients.api.errors import RefusedError
@@ -124,7 +125,7 @@ def statement(
             _kind(transfer.transfer_kind),
             f"[{'green' if gained > 0 else 'red'}]{write_minor(gained, sign=True)}[/]",
             write_minor(transfer.balance_after.minor_units),
-            transfer.hand_id or transfer.note,
+            transfer.hand_id or escape(transfer.note),
         )
     shell.out.print(grid)
 

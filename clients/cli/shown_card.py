@@ -14,13 +14,14 @@ from typing import Annotated, Any
 
 import typer
 from croupier.table.v1 import table_pb2 as pb
+from rich.markup import escape
 
 from clients.api.audit import AuditClient
 from clients.api.errors import RefusedError
 from clients.api.table import TableClient
 from clients.cli.picture import card_text
 from clients.cli.shell import Shell, shell_of
-from clients.cli.whole_shoe import WholeShoe, of_document
+from clients.cli.whole_shoe import WholeShoe, of_document, readable
 from clients.cli.whole_shoe import of_answer as whole_of_answer
 from shared.cards import parse_card
 from shared.proofs.shown_card import ShownCard, shown_card_holds
@@ -99,7 +100,7 @@ def read_document(text: str) -> tuple[Sealed, WholeShoe | None]:
     try:
         document = json.loads(text)
         sealed = Sealed(
-            shoe_id=str(document["shoe_id"]),
+            shoe_id=readable(document["shoe_id"]),
             decks=int(document["decks"]),
             root=bytes.fromhex(document["root"]),
             cards=tuple(_read_card(card) for card in document["cards"]),
@@ -165,12 +166,12 @@ def _document(sealed: Sealed, held: list[bool]) -> dict[str, Any]:
 def _print(
     shell: Shell, sealed: Sealed, held: list[bool], whole: WholeShoe | None, problems: list[str]
 ) -> None:
-    shell.out.print(f"shoe [bold]{sealed.shoe_id}[/], sealed as {sealed.root.hex()}")
+    shell.out.print(f"shoe [bold]{escape(sealed.shoe_id)}[/], sealed as {sealed.root.hex()}")
     if whole is not None:
         for line in whole.lines():
             shell.out.print(f"  {line}")
         for problem in problems:
-            shell.out.print(f"  [bold red]✗ {problem}[/]")
+            shell.out.print(f"  [bold red]✗ {escape(problem)}[/]")
         if not problems:
             shell.out.print("  [green]the seeds give the commitments, the cut and the seal[/]")
     for card, holds in zip(sealed.cards, held, strict=True):

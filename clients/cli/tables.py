@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -100,11 +99,13 @@ def open_table(
     rule: Annotated[
         list[str] | None, typer.Option("--set", help="A setting of the game, KEY=VALUE.")
     ] = None,
-    rules_file: Annotated[Path | None, typer.Option("--rules", help="Settings as JSON.")] = None,
+    rules_file: Annotated[
+        typer.FileText | None, typer.Option("--rules", help="Settings as JSON.")
+    ] = None,
     clock: Annotated[
         list[str] | None, typer.Option("--clock", help=f"KEY=MS, of {', '.join(_CLOCKS)}.")
     ] = None,
-    seats: Annotated[int, typer.Option(help="0: as many as the game has boxes.")] = 0,
+    seats: Annotated[int, typer.Option(min=0, max=64, help="0: 7, at draw poker 5.")] = 0,
     ante: Annotated[str, typer.Option(help="Draw poker: what everyone puts in.")] = "",
     open_joining: Annotated[
         bool, typer.Option("--open-joining", help="Draw poker: joining needs no consent.")
@@ -113,7 +114,7 @@ def open_table(
 ) -> None:
     """Open a table (operators). It is playable when its first shoe is ready."""
     shell = shell_of(context)
-    rules = json.loads(rules_file.read_text()) if rules_file else {}
+    rules = _read_rules(rules_file) if rules_file else {}
     rules |= dict(_setting(one) for one in rule or ())
     clocks = _clocks(clock or [])
     ante_minor = _ante(ante)
@@ -175,6 +176,16 @@ def _ante(written: str) -> int:
         raise RefusedError("BAD_AMOUNT", str(error), "ante") from error
 
 
+def _read_rules(file: typer.FileText) -> dict[str, Any]:
+    try:
+        rules = json.load(file)
+    except ValueError as error:
+        raise RefusedError("BAD_SETTING", f"{file.name}: {error}", "rules_json") from error
+    if not isinstance(rules, dict):
+        raise RefusedError("BAD_SETTING", f"{file.name} is no JSON object", "rules_json")
+    return rules
+
+
 def _setting(written: str) -> tuple[str, Any]:
     key, equals, value = written.partition("=")
     if not equals:
@@ -189,7 +200,7 @@ def _clocks(written: list[str]) -> events_pb2.Clocks:
     clocks = events_pb2.Clocks()
     for one in written:
         key, value = _setting(one)
-        if key not in _CLOCKS or not isinstance(value, int):
+        if key not in _CLOCKS or type(value) is not int or not 0 <= value < 2**31:
             raise RefusedError("BAD_SETTING", f"{one!r} is not KEY=MS of {', '.join(_CLOCKS)}", key)
         setattr(clocks, key, value)
     return clocks

@@ -9,9 +9,10 @@ from typing import Any
 from croupier.audit.v1 import audit_pb2 as pb
 from rich.markup import escape
 
+from shared.proofs.hmac_drbg import MAX_INPUT_BYTES, MIN_ENTROPY_BYTES
 from shared.proofs.sealed_shoe import SealedShoe
 from shared.proofs.seeds import player_seed_commitment, server_seed_commitment
-from shared.proofs.shoe_order import MAX_DECKS, SCHEME, dealer_cut
+from shared.proofs.shoe_order import DECK_CARDS, MAX_DECKS, SCHEME, dealer_cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,12 @@ class WholeShoe:
 
     def problems(self) -> Iterator[str]:
         """What does not hold, one sentence each."""
-        if self.scheme != SCHEME or not 1 <= self.decks <= MAX_DECKS:
+        size = self.decks * DECK_CARDS
+        possible = 1 <= self.decks <= MAX_DECKS and 0 <= self.cut_at < size
+        # More or less than the generator takes.
+        seeds = sum(8 + len(part.player) + len(part.seed or b"") for part in self.parts)
+        possible &= len(self.server_seed) >= MIN_ENTROPY_BYTES and seeds < MAX_INPUT_BYTES // 8
+        if self.scheme != SCHEME or not possible:
             yield "no such shoe can be made here"
             return
         if server_seed_commitment(self.shoe_id, self.server_seed) != self.commitment:
@@ -52,7 +58,7 @@ class WholeShoe:
                     yield f"the seed of {part.player} is not what was committed to"
         if self.dealer_range is not None:
             least, most = self.dealer_range
-            if not least <= most or self.cut_at != dealer_cut(
+            if not 0 <= least <= most <= size or self.cut_at != dealer_cut(
                 self.server_seed, self.shoe_id, least, most
             ):
                 yield "the dealer's cut does not follow from the server seed"
@@ -100,23 +106,31 @@ class WholeShoe:
 def of_document(document: Mapping[str, Any]) -> WholeShoe:
     """The opposite of `WholeShoe.document`. Raises `ValueError`, `KeyError` or `TypeError`."""
     dealer = document.get("dealer_range")
+    least, most = (0, 0) if dealer is None else dealer
     return WholeShoe(
-        shoe_id=str(document["shoe_id"]),
+        shoe_id=readable(document["shoe_id"]),
         decks=int(document["decks"]),
         root=bytes.fromhex(document["root"]),
         commitment=bytes.fromhex(document["commitment"]),
         server_seed=bytes.fromhex(document["server_seed"]),
         parts=tuple(
             Part(
-                str(part["player"]),
+                readable(part["player"]),
                 bytes.fromhex(part["commitment"]) if "commitment" in part else None,
                 bytes.fromhex(part["seed"]),
             )
             for part in document["player_seeds"]
         ),
         cut_at=int(document["cut_at"]),
-        dealer_range=None if dealer is None else (int(dealer[0]), int(dealer[1])),
+        dealer_range=None if dealer is None else (int(least), int(most)),
     )
+
+
+def readable(name: Any) -> str:
+    """A name that may be shown on a screen; raises `ValueError`."""
+    if not isinstance(name, str) or not name.isprintable():
+        raise ValueError("a name of characters that can be read")
+    return name
 
 
 def of_answer(answer: pb.GetPublishedShoeResponse) -> WholeShoe:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import jwt
 import pytest
 from croupier.table.v1 import events_pb2
 from croupier.table.v1 import table_pb2 as pb
 from croupier.type.v1.card_pb2 import CardProof
+from croupier.wallet.v1 import wallet_pb2
 from typer.testing import CliRunner
 
+from clients.api import WalletClient
 from clients.cli.app import app, run_app
 from clients.cli.shown_card import of_answer, read_document
 from shared.errors import CroupierError
@@ -22,6 +25,8 @@ COUP = {
     "deck": ["9c", "2d", "Kc", "4s", "Th", "Qh"],
     "boxes": {"1": {"owner": "ann", "bets": {"ann": {"player": 100}}}},
 }
+
+TOKEN = jwt.encode({"sub": "ann", "role": "player"}, "k" * 32)
 
 __all__ = ["house_file"]
 
@@ -218,3 +223,41 @@ def test_stdout_is_for_answers_only(runner: CliRunner, house_file: Path) -> None
     assert ran.exit_code == 1
     assert ran.stdout == ""
     assert isinstance(ran.exception, CroupierError)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        ["--rules", "nowhere.json"],
+        ["--rules", "."],
+        ["--rules", "list.json"],
+        ["--rules", "latin.json"],
+        ["--clock", f"betting_ms={2**63}"],
+        ["--clock", "betting_ms=true"],
+        ["--seats", str(2**31), "--table", "t1"],
+    ],
+    ids=str,
+)
+def test_what_a_table_cannot_be_opened_with_is_said_in_words(
+    runner: CliRunner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: list[str]
+) -> None:
+    (tmp_path / "list.json").write_text("[1]")
+    (tmp_path / "latin.json").write_bytes(b'{"min": "\xe9"}')
+    monkeypatch.chdir(tmp_path)
+    where = ["--address", "127.0.0.1:1", "--token", TOKEN]
+    ran = runner.invoke(app, [*where, "table", "open", "baccarat", *asked])
+    assert ran.exit_code == 2 or isinstance(ran.exception, CroupierError), ran.exception
+    assert getattr(ran.exception, "reason", "") != "UNREACHABLE"
+
+
+def test_a_note_in_a_statement_is_no_markup(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deposit = wallet_pb2.Transfer(note="thanks [/] [bold]you")
+
+    async def transfers(*_: object) -> list[wallet_pb2.Transfer]:
+        return [deposit]
+
+    monkeypatch.setattr(WalletClient, "transfers", transfers)
+    ran = runner.invoke(app, ["--address", "127.0.0.1:1", "--token", TOKEN, "account", "statement"])
+    assert "thanks [/] [bold]you" in ran.output

@@ -90,6 +90,13 @@ def test_a_file_that_is_no_house_file_is_refused(tmp_path: Path, written: str) -
         find_house(file)
 
 
+@pytest.mark.parametrize("written", [b"", b"no key", b"\xff"])
+def test_a_file_that_is_no_key_is_refused(house_file: Path, written: bytes) -> None:
+    (house_file.parent / json.loads(house_file.read_text())["token_key_file"]).write_bytes(written)
+    with pytest.raises(RefusedError, match="is not a key"):
+        find_house(house_file)
+
+
 def test_without_the_key_only_a_given_token_speaks(house_file: Path) -> None:
     (house_file.parent / "keys" / "token.pem").unlink()
     house = find_house(house_file)

@@ -11,7 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from clients.api import RefusedError
+from clients.cli.app import app
 from clients.cli.shown_card import read_document
 from clients.cli.whole_shoe import Part, WholeShoe, of_document
 from shared.proofs.sealed_shoe import SealedShoe
@@ -32,7 +35,10 @@ def sealed(document: Document) -> SealedShoe:
 
 
 def in_python(document: Document) -> bool:
-    cards, whole = read_document(json.dumps(document))
+    try:
+        cards, whole = read_document(json.dumps(document))
+    except RefusedError:
+        return False
     return all(map(cards.holds, cards.cards)) and not (whole and list(whole.problems()))
 
 
@@ -140,6 +146,42 @@ def test_a_cut_that_the_dealer_chose_himself_does_not_hold(verifier: Verifier) -
 
     assert verifier(cut(at))
     assert not verifier(cut(at - 1))
+
+
+@pytest.mark.parametrize("verifier", VERIFIERS)
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"dealer_range": [1, 10**9]},
+        {"dealer_range": [2, 1]},
+        {"dealer_range": [1]},
+        {"dealer_range": [-7, 7]},
+        {"cut_at": 10**6},
+        {"cut_at": -1},
+        {"decks": 0},
+        {"decks": 2_000},
+        {"decks": 1.5},
+        {"server_seed": ""},
+    ],
+    ids=str,
+)
+def test_a_shoe_that_cannot_be_is_no_riddle(verifier: Verifier, odd: Document) -> None:
+    """Neither verifier looks for its answer for ever, or falls over it."""
+    assert not verifier(json.loads(VECTORS[0].read_text()) | odd)
+
+
+def test_what_a_document_says_is_no_markup(tmp_path: Path) -> None:
+    told = json.loads(VECTORS[0].read_text())
+    told["player_seeds"][0] |= {"player": "[/]", "commitment": "00" * 32}
+    file = tmp_path / "shoe.json"
+    for document in (told, told | {"shoe_id": "[/]"}):
+        file.write_text(json.dumps(document))
+        done = CliRunner().invoke(app, ["verify-card", str(file)])
+        assert done.exit_code == 1
+        assert "the seed of [/] is not what was committed to" in done.output.replace("\n", " ")
+    file.write_text(json.dumps(told | {"shoe_id": "a\x1b[2J"}))
+    done = CliRunner().invoke(app, ["verify-card", str(file)])
+    assert isinstance(done.exception, RefusedError)
 
 
 def test_a_document_says_all_that_a_shoe_was_made_from() -> None:
