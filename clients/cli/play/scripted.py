@@ -46,11 +46,13 @@ class Scripted:
         self._failed = False
         self._done_with = ""
         self._cut_place = 0
+        self._nothing_more = False
         self._happened = asyncio.Event()
 
     async def run(self) -> bool:
         """Plays until the lines end or the player has left; whether every line could be done."""
         following = asyncio.create_task(self._follow())
+        following.add_done_callback(self._no_more)
         try:
             await self._play(following)
         finally:
@@ -73,9 +75,10 @@ class Scripted:
                 await self._carry_out(line)
             if following.done():
                 await following
-        if not self._visit.over:
-            await self._execute(commands.leave())
-        await self._until_over()
+        if self._visit.over or await self._execute(commands.leave()):
+            await self._until_over()
+        if following.done():
+            await following
 
     def _explain(self, topic: str) -> None:
         """What may be said at all and at this moment, or the rules in short."""
@@ -104,7 +107,7 @@ class Scripted:
 
     async def _possible(self, line: str) -> Command | None:
         """The line's command as soon as the table offers it; `None` when the visit is over."""
-        while not self._visit.over:
+        while not self._ended:
             self._happened.clear()
             try:
                 command = self._visit.command(line)
@@ -120,11 +123,13 @@ class Scripted:
             await self._happened.wait()
         return None
 
-    async def _execute(self, command: Command) -> None:
+    async def _execute(self, command: Command) -> bool:
         try:
             await self._visit.seat.execute(command)
         except (RefusedError, UnansweredError) as refusal:
             self._complain(str(refusal))
+            return False
+        return True
 
     def _cut(self) -> Command | None:
         """`cut 100` holds for every cut that will be offered; without it the dealer cuts."""
@@ -133,9 +138,17 @@ class Scripted:
         return commands.cut_shoe(self._cut_place)
 
     async def _until_over(self) -> None:
-        while not self._visit.over:
+        while not self._ended:
             self._happened.clear()
             await self._happened.wait()
+
+    @property
+    def _ended(self) -> bool:
+        return self._visit.over or self._nothing_more
+
+    def _no_more(self, _: object) -> None:
+        self._nothing_more = True
+        self._happened.set()
 
     async def _follow(self) -> None:
         visit = self._visit

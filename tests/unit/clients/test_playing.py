@@ -7,13 +7,13 @@ import io
 from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from croupier.table.v1.table_pb2 import CardHand, PlayerView, SeenCard, TableView, Update
 from rich.console import Console
 
-from clients.api import House, RefusedError
+from clients.api import House, RefusedError, TableClient
 from clients.api.seat import Seat
 from clients.cli.felt import seen_hands
 from clients.cli.names import Names
@@ -21,6 +21,8 @@ from clients.cli.play import evening, scripted
 from clients.cli.play.evening import play_evening
 from clients.cli.play.visit import Visit
 from clients.cli.shell import Shell
+from shared.table.events import BetPlaced, ChipsRequested, JoinAsked
+from tests.polling import eventually
 from tests.unit.clients.fake_house import FakeHouse
 
 
@@ -208,3 +210,49 @@ async def test_who_is_interrupted_does_not_keep_the_others_waiting(
         with pytest.raises(asyncio.CancelledError):
             await playing
     assert not table.state.seats
+
+
+async def test_who_has_no_seat_does_not_wait_to_leave_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    house = FakeHouse()
+    table = house.open("baccarat-1")
+    for number in range(5):
+        table.take(JoinAsked(f"p_{number}", table.now()))
+    async with house.serving() as found:
+        visit = Evening(found, tmp_path)
+        async with asyncio.timeout(20):
+            assert not await visit.play(monkeypatch, "leave\n", table="baccarat-1")
+    assert "NOT_SEATED" in visit.err.getvalue()
+
+
+@pytest.mark.parametrize("lines", ["back 1\n", "banker 50\nleave\n"])
+async def test_a_stream_that_is_refused_for_good_ends_the_script(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lines: str
+) -> None:
+    """While a line waits until it can be done, and while the hand goes on that he leaves with."""
+    house = FakeHouse()
+    table = house.open("baccarat-1")
+    table.accounts["p_1"] = 10_000
+    table.take(JoinAsked("p_1", table.now()))
+    table.take(ChipsRequested("p_1", 10_000, table.now()))
+    table.take(BetPlaced("p_1", 5, "player", 1_000, False, table.now()))  # and is not done
+    seats: list[Seat] = []
+    real = TableClient.seat
+
+    async def seat(*arguments: Any, **named: Any) -> Seat:
+        seats.append(await real(*arguments, **named))
+        return seats[0]
+
+    monkeypatch.setattr(TableClient, "seat", seat)
+    async with house.serving() as found:
+        visit = Evening(found, tmp_path)
+        playing = asyncio.create_task(visit.play(monkeypatch, lines))
+        if "leave" in lines:
+            await eventually(lambda: any(one.leaving for one in table.state.seats.values()))
+        else:
+            await eventually(lambda: "back 1" in visit.out.getvalue())
+        seats[0]._fail(RefusedError("TOKEN_EXPIRED", "the token was good once"))
+        async with asyncio.timeout(20):
+            with pytest.raises(RefusedError, match="TOKEN_EXPIRED"):
+                await playing
