@@ -236,6 +236,8 @@ class Stream:
         self, table_id: str, find: Callable[[str], Awaitable[TableOwner]]
     ) -> TableOwner | There:
         """The table here, or where it is."""
+        if "\0" in table_id:  # Postgres takes it for no text
+            raise CroupierError("BAD_REQUEST", "a text has a NUL in it", "table_id")
         try:
             return await find(table_id)
         except CroupierError as refused:

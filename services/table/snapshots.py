@@ -108,8 +108,8 @@ class Snapshots:
                 await self._write([self._waiting.popitem(last=False)[1] for _ in range(most)])
 
     async def _write(self, states: list[TableState]) -> None:
-        rows = [self._row(state) for state in states]
         try:
+            rows = [self._row(state) for state in states]
             await on_connection(
                 self._pool,
                 lambda connection: connection.executemany(_PUT, rows),

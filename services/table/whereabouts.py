@@ -68,6 +68,8 @@ class Whereabouts:
                 await self._look()
             except CroupierError as error:
                 _log.warning("tables_not_looked_up", reason=error.reason)
+            except Exception as error:
+                _log.error("tables_not_looked_up", exc_info=error)
             await asyncio.sleep(LOOK_WAITED_S)
             if not self._waiting:
                 self._wanted.clear()

@@ -8,6 +8,7 @@ from contextvars import Context
 from typing import Any
 from uuid import UUID
 
+import asyncpg
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 
@@ -314,6 +315,29 @@ async def test_a_table_that_another_node_cannot_show_now_is_waited_for(
     refusal = pb.Refusal(table_id="t1", reason=reason)
     call.answers.put_nowait(pb.PlayResponse(refusal=refusal))
     await until(lambda: call.written == ["watch", "watch"])
+
+
+async def test_a_table_id_that_no_database_takes_costs_the_one_command(
+    node: Node, stream: Stream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    find = node.find
+
+    async def found(table_id: str) -> Any:
+        if "\0" in table_id:
+            raise asyncpg.CharacterNotInRepertoireError
+        return await find(table_id)
+
+    monkeypatch.setattr(node, "find", found)
+    monkeypatch.setattr(node, "find_current", found)
+    node.tables["t1"] = Owner()
+    watch = pb.PlayRequest(table_id="t\0", watch=pb.WatchRequest())
+    stream.read(say(watch, said("t\0", 1, join=pb.JoinTable()), said("t1", 2, join=pb.JoinTable())))
+    updates = stream.updates()
+    for command_id in ("", str(UUID(int=1))):
+        refused = (await heard(updates)).refusal
+        assert (refused.reason, refused.field) == ("BAD_REQUEST", "table_id")
+        assert refused.command_id == command_id
+    assert (await heard(updates)).acknowledgement.command_id == str(UUID(int=2))
 
 
 async def test_a_stream_that_is_over_opens_nothing(node: Node, stream: Stream) -> None:
