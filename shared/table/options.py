@@ -121,17 +121,22 @@ def _bets(state: TableState, betting: Betting, seat: Seat, free: int) -> Iterato
                 )
         return
     limits = table.settings.limits
+    mine = {wager for _, player, wager, _ in betting.bets if player == seat.player}
     for wager in table.game.WAGERS:
         least, most = limits.min, limits.max
-        if wager == BONUS:  # OAS-01: beside an ante, within limits of its own
-            if all(player != seat.player for _, player, _, _ in betting.bets):
-                continue
+        if _OTHER_SIDE.get(wager) in mine or (wager == BONUS and not mine):
+            continue
+        if wager == BONUS:
             least, most = table.settings.bonus_min, table.settings.bonus_max
         unit = _unit(table.settings, wager)
         low = -(-(least or 1) // unit) * unit
         top = min(free, MOST_CHIPS, MOST_CHIPS if most is None else most) // unit * unit
         if low <= top:
             yield table_pb2.Option(command="place_bet", word=wager, minimum=low, maximum=top)
+
+
+_OTHER_SIDE = {"player": "banker", "banker": "player"}
+"""BAC-01: nobody bets on both. (A bonus, OAS-01, is bet beside an ante.)"""
 
 
 def _unit(settings: Any, wager: str) -> int:

@@ -28,6 +28,16 @@ def test_OAS_01_a_bonus_without_limits_of_its_own_is_bounded_by_the_chips_alone(
     story.bet("ann", 1, "bonus", 4_000)
 
 
+def test_BAC_01_who_has_bet_on_one_side_is_not_offered_the_other() -> None:
+    story = Story(chips=("ann", "bob"))
+    story.bet("ann", 1, "banker", 1_000)
+    assert [word for word, _, _ in offers(story, "ann", "place_bet")] == ["banker", "tie"]
+    assert [word for word, _, _ in offers(story, "bob", "place_bet")] == ["player", "banker", "tie"]
+    story.do(e.BetsTakenBack("ann", 1, story.now))
+    story.bet("ann", 1, "player", 1_000)
+    assert [word for word, _, _ in offers(story, "ann", "place_bet")] == ["player", "tie"]
+
+
 def test_OAS_07_and_BAC_09b_the_least_and_the_most_of_a_bet_are_stakes_that_are_taken() -> None:
     story = Story("oasis_poker", rules='{"min": 95}', chips=("ann",), amount=999)
     assert offers(story, "ann", "place_bet") == [("ante", 100, 990)]
