@@ -11,6 +11,9 @@ from shared.table.replace import replace
 from shared.table.setup import bettors_on, with_bet
 from shared.table.state import Betting, Shoe, TableState, there
 
+LONE_ENTRANT = "lone_entrant"
+"""Why a pot is paid to the only one who paid to play for it (DRW-10)."""
+
 
 def _shoe_requested(state: TableState, event: e.ShoeRequested) -> TableState:
     shoe = Shoe(event.shoe_id, state.version + 1)
@@ -188,6 +191,8 @@ def _pot_paid(state: TableState, event: e.PotPaid) -> TableState:
         else:
             seats[share.player] = replace(seat, chips=seat.chips + share.amount)
     pot = replace(state.pot, carried=0, entry="ante", paid={}, windows=0)
+    if event.why == LONE_ENTRANT:  # he has won it (DRW-02, DRW-03)
+        pot = replace(pot, winners=tuple(there(state.betting).owners))
     return replace(state, seats=seats, going_back=tuple(back), pot=pot, betting=None)
 
 

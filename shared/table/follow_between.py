@@ -7,6 +7,7 @@ from shared.games import baccarat, draw_entries
 from shared.games.play import Box, Setup
 from shared.table import events as e
 from shared.table.apply_hand import setup_of
+from shared.table.apply_shoe import LONE_ENTRANT
 from shared.table.follow_deal import boxes_of, shoe_requested
 from shared.table.follow_hand import burn_next
 from shared.table.setup import entry_price, proposed_setup
@@ -190,7 +191,7 @@ def _entries(state: TableState, betting: Betting) -> e.Derived | None:
     if not half_pot:  # somebody took his entry back: no deal until two are in
         return e.WindowPassed(state.pot.windows)
     if entrants:  # a lone entrant takes the pot and keeps his entry
-        return e.PotPaid((e.PotShare(entrants[0], state.pot.carried),), "lone_entrant")
+        return e.PotPaid((e.PotShare(entrants[0], state.pot.carried),), LONE_ENTRANT)
     if state.pot.windows + 1 >= MOST_WINDOWS:
         return _pot_back(state, "windows_passed")
     return e.WindowPassed(state.pot.windows + 1)

@@ -123,3 +123,13 @@ def test_DRW_10_the_window_waits_for_who_has_asked_to_join(let_in: bool) -> None
     story.run()
     story.bet("cid", 3, "entry", 20)
     assert story.state.betting.closed
+
+
+def test_DRW_02_and_DRW_03_who_takes_the_pot_as_the_only_entrant_is_its_winner() -> None:
+    story = carried_half_pot("cid")
+    story.bet("bob", 2, "entry", 20)
+    story.expire()
+    assert story.last(e.PotPaid).why == "lone_entrant"
+    dealt_in(story, ann=1, bob=2, cid=3)
+    assert story.last(e.CutOffered).player == "ann"  # on his right
+    assert story.last(e.HandOpened).first == 2
