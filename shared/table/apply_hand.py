@@ -122,7 +122,9 @@ def _burned(state: TableState, shoe: Shoe, cards: tuple[e.DealtCard, ...]) -> Sh
 def _decisions_due(state: TableState, event: e.DecisionsDue) -> TableState:
     players: Mapping[int, str] = dict(zip(event.boxes, event.players, strict=True))
     deciding = Deciding(event.phase, players, event.warn_at, event.deadline)
-    return replace(state, deciding=deciding, paused=None)
+    # A choice about a card has a clock of its own, beside the one that waits for it.
+    paused = state.paused if event.phase == EXPOSED else None
+    return replace(state, deciding=deciding, paused=paused)
 
 
 def _decided(state: TableState, decision: Decision) -> TableState:
@@ -257,6 +259,15 @@ def _incident_confirmed(state: TableState, event: e.IncidentConfirmed) -> TableS
     return replace(state, incident=replace(there(state.incident), confirmed=True))
 
 
+def _interrupted(state: TableState) -> TableState:
+    """What the pit has to see to first takes nothing from a running decision clock, and adds
+    nothing to it."""
+    clock = state.deciding
+    if clock is None:
+        return state
+    return replace(state, paused=(clock.warn_at - state.now, clock.deadline - state.now))
+
+
 def _incident_resolved(state: TableState, event: e.IncidentResolved) -> TableState:
     match event.outcome:
         case "void":
@@ -264,14 +275,10 @@ def _incident_resolved(state: TableState, event: e.IncidentResolved) -> TableSta
         case "redeal":
             return replace(state, incident=None, redealt=event.incident)
         case "burn":
-            clock = state.deciding
-            if clock is not None:
-                left = clock.warn_at - state.now, clock.deadline - state.now
-                state = replace(state, paused=left)
-            return replace(state, incident=None, to_burn=state.to_burn + 1)
+            return replace(_interrupted(state), incident=None, to_burn=state.to_burn + 1)
         case "choice":
             incident = replace(there(state.incident), choosing=True)
-            return replace(state, deciding=None, incident=incident)
+            return replace(_interrupted(state), deciding=None, incident=incident)
         case _:
             return replace(state, incident=None)
 

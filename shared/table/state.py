@@ -227,8 +227,8 @@ class TableState:
     """Why the running hand is to be dealt again."""
     paused: tuple[int, int] | None = None
     """What is left of the decision clock, to its warning and to its end (microseconds), while the
-    cards that an owner looks at are on their way, or one that is burned: neither starts a clock
-    again (TAB-06, OAS-05)."""
+    cards that an owner looks at are on their way, a card is burned, or somebody chooses about an
+    exposed one: none of it starts a clock again (TAB-06, OAS-05)."""
     incident: Incident | None = None
     to_burn: int = 0
     """How many cards the pit has burned that are still to be asked for, as soon as they may be."""

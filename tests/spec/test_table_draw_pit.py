@@ -18,6 +18,7 @@ from tests.spec.draw_tables import (
     to_second_round,
 )
 from tests.spec.tables import (
+    DEFAULT_S,
     check_decision_clock,
     chips,
     decide,
@@ -30,7 +31,7 @@ from tests.spec.tables import (
     seen,
     words,
 )
-from tests.unit.table.story import Story
+from tests.unit.table.story import SECOND, Story
 
 # ---- TAB-06
 
@@ -94,6 +95,18 @@ def test_DRW_13_a_player_who_does_not_choose_keeps_the_card() -> None:
     story.expire()
     assert story.last(e.DecisionDefaulted) == e.DecisionDefaulted(1, "keep")
     assert deciding(story).phase == "betting1"
+
+
+def test_TAB_06_a_choice_starts_the_clock_of_the_decision_it_interrupts_not_again() -> None:
+    story = dealt_in(table("ann", "bob"), ann=1, bob=2)
+    clock = deciding(story)
+    left = clock.deadline - story.later(200)
+    exposed(story, 2)
+    assert deciding(story).deadline == story.now + DEFAULT_S * SECOND  # bob has his own
+    story.later(60)
+    decide(story, "bob", 2, "keep")
+    assert deciding(story).players == clock.players
+    assert deciding(story).deadline == story.now + left
 
 
 def test_DRW_13_a_card_of_a_hand_that_was_folded_is_nobodys_choice() -> None:
