@@ -17,6 +17,8 @@ TELL_EVERY_S = 0.25
 MOST_IN_ONE = 500
 """Lines in one message, which is bounded; ten thousand tables are told in twenty."""
 
+MOST_CLOSED = 10_000
+
 Line = table_pb2.TableSummary
 
 
@@ -36,6 +38,8 @@ class Lobby:
     def __init__(self) -> None:
         self._here: dict[str, TableState] = {}
         self._there: dict[str, dict[str, Line]] = {}
+        # Which a node that has lost one, and does not know it yet, may still tell of.
+        self._closed: dict[str, None] = {}
         self._watchers: list[_Watcher] = []
 
     def tell(self, state: TableState) -> None:
@@ -53,13 +57,18 @@ class Lobby:
         """What another node says about its tables."""
         there = self._there.setdefault(node, {})
         for line in lines:
+            if line.table_id in self._closed:
+                continue
             if line.status == table_pb2.TABLE_STATUS_CLOSED:
                 self._gone(line, here=False)
                 continue
+            others = [known for other, known in self._there.items() if other != node]
+            told = [known[line.table_id] for known in others if line.table_id in known]
+            if any(_age(each) > _age(line) for each in told):
+                continue  # it has lost the table, and does not know it yet
             there[line.table_id] = line
-            for other, known in self._there.items():
-                if other != node:
-                    known.pop(line.table_id, None)  # it has moved
+            for known in others:
+                known.pop(line.table_id, None)  # it has moved
             self._news(line.table_id)
 
     def forget_node(self, node: str) -> None:
@@ -85,11 +94,13 @@ class Lobby:
 
     def _line(self, table_id: str, own: bool) -> Line | None:
         state = self._here.get(table_id)
-        if state is not None:
-            return summary(state)
         if own:
-            return None
-        return next((there[table_id] for there in self._there.values() if table_id in there), None)
+            return summary(state) if state is not None else None
+        there = (there[table_id] for there in self._there.values() if table_id in there)
+        line = next(there, None)
+        if state is None or (line is not None and _age(line) > (state.epoch, state.version)):
+            return line
+        return summary(state)
 
     def _news(self, table_id: str) -> None:
         for watcher in self._watchers:
@@ -97,6 +108,10 @@ class Lobby:
             watcher.news.set()
 
     def _gone(self, line: Line, here: bool) -> None:
+        self._closed[line.table_id] = None
+        if len(self._closed) > MOST_CLOSED:
+            del self._closed[next(iter(self._closed))]
+        self._here.pop(line.table_id, None)
         for known in self._there.values():
             known.pop(line.table_id, None)
         for watcher in self._watchers:
@@ -124,6 +139,10 @@ class Lobby:
                 await asyncio.sleep(TELL_EVERY_S)
         finally:
             self._watchers.remove(watcher)
+
+
+def _age(line: Line) -> tuple[int, int]:
+    return line.epoch, line.version
 
 
 def _parts(table_ids: Sequence[str]) -> list[Sequence[str]]:

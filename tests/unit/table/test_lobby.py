@@ -96,3 +96,38 @@ def test_a_table_that_leaves_is_where_it_was_until_it_is_somewhere_else() -> Non
     lobby.hear("there", [pb.TableSummary(table_id="t2", game="baccarat")])
     lobby.forget("t2")
     assert lobby.ids() == ["t1", "t2"]
+
+
+def line(version: int, epoch: int) -> pb.TableSummary:
+    return pb.TableSummary(table_id="t1", game="baccarat", version=version, epoch=epoch)
+
+
+def test_what_a_node_says_that_lost_its_table_is_not_believed() -> None:
+    """One that was paused tells all that it had, before it knows."""
+    lobby = Lobby()
+    lobby.hear("b", [line(9, 2)])
+    lobby.hear("a", [line(5, 1)])
+    assert [each.version for each in lobby.lines(["t1"])] == [9]
+    lobby.forget_node("a")
+    assert [each.version for each in lobby.lines(["t1"])] == [9]
+    lobby.hear("a", [line(10, 3)])
+    assert [each.version for each in lobby.lines(["t1"])] == [10]
+
+
+def test_a_table_that_is_closed_does_not_come_back() -> None:
+    lobby = lobby_of(["t1"])
+    last = line(9, 2)
+    last.status = pb.TABLE_STATUS_CLOSED
+    lobby.hear("b", [last])
+    lobby.hear("a", [line(5, 1)])
+    assert lobby.ids() == []
+
+
+def test_a_node_that_lost_its_table_shows_what_the_new_one_says() -> None:
+    lobby = lobby_of(["t1"])
+    before = lobby.lines(["t1"])[0].version
+    lobby.hear("b", [line(before + 3, 99)])
+    assert [each.version for each in lobby.lines(["t1"])] == [before + 3]
+    assert [each.version for each in lobby.lines(["t1"], own=True)] == [before]
+    lobby.hear("b", [line(before - 1, 0)])
+    assert [each.version for each in lobby.lines(["t1"])] == [before]
