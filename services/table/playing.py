@@ -69,6 +69,8 @@ class Stream:
         # them, those for other tables do not.
         self._again: dict[str, list[Sent]] = {}
         self._bringing: dict[str, asyncio.Task[None]] = {}
+        # Commands that wait for their turn here, by table; an owner that is let go gives them back.
+        self._proposed: dict[str, tuple[TableOwner, set[asyncio.Future[Answer]]]] = {}
         self._numbers = count()
         self._closed = False
         # Whoever notices that a table has left, what is done about it is this call's.
@@ -374,8 +376,11 @@ class Stream:
         link = self._links.get(sent.table_id)
         if link is not None and link.there != place:
             self._hang_up(link)
-        if any(each.number < sent.number for each in self._again.get(sent.table_id, ())):
-            self._send_again(sent)  # behind those that were not answered there
+        owner, _ = self._proposed.get(sent.table_id, (place, None))
+        earlier = any(each.number < sent.number for each in self._again.get(sent.table_id, ()))
+        if earlier or owner is not place:
+            sent.tries -= 1
+            self._send_again(sent)  # behind those that were not answered where the table was
             return
         if isinstance(place, There):
             self._make_room(sent.table_id)
@@ -385,9 +390,14 @@ class Stream:
         sent.tried = None
         currency = place.state.table.currency
         done = place.propose(commands.proposal(self._caller, sent.command, currency))
+        self._proposed.setdefault(sent.table_id, (place, set()))[1].add(done)
         done.add_done_callback(partial(self._told, sent))
 
     def _told(self, sent: Sent, done: asyncio.Future[Answer]) -> None:
+        _, under_way = self._proposed[sent.table_id]
+        under_way.discard(done)
+        if not under_way:
+            del self._proposed[sent.table_id]
         refused = done.exception()
         if refused is None:
             answer = done.result()
@@ -430,6 +440,8 @@ class Stream:
             while waiting := self._again.get(table_id):
                 tries = max(sent.tries for sent in waiting)
                 await self._wait(table_id, waiting[0].tried, max(tries, 1))
+                if table_id in self._proposed:
+                    await asyncio.wait(self._proposed[table_id][1])
                 for sent in waiting[:]:
                     if waiting[0] is not sent:
                         break  # an earlier one is back: what comes after it waits as well

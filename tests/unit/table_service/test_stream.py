@@ -340,14 +340,49 @@ async def test_a_table_id_that_no_database_takes_costs_the_one_command(
     assert (await heard(updates)).acknowledgement.command_id == str(UUID(int=2))
 
 
+class Waiting(Owner):
+    """A table where a command waits for its turn."""
+
+    def propose(self, proposal: Proposal) -> asyncio.Future[Answer]:
+        self.waits = proposal
+        return proposal.done
+
+
+@pytest.mark.parametrize("there", [There("n2:1", 2), None])
+async def test_no_command_overtakes_one_that_waits_where_the_table_is_no_longer(
+    node: Node, stream: Stream, there: There | None
+) -> None:
+    """It is held up there, by an append that comes to nothing, while others have the table."""
+    here = node.tables["t1"] = Waiting()
+    moved = asyncio.Event()
+
+    async def requests() -> AsyncIterator[pb.PlayRequest]:
+        yield said("t1", 1, join=pb.JoinTable())
+        await moved.wait()
+        yield said("t1", 2, leave=pb.LeaveTable())
+        await asyncio.Event().wait()
+
+    stream.read(requests())
+    await until(lambda: hasattr(here, "waits"))
+    anew = Owner()
+    if there is None:
+        node.tables["t1"] = anew
+    else:
+        del node.tables["t1"]
+        node.there = there
+    moved.set()
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not anew.proposed
+    assert not node.calls
+    here.waits.fail(CroupierError("NOT_OWNER", "another node has the table", "table_id"))
+    ids = [str(UUID(int=1)), str(UUID(int=2))]
+    await until(lambda: ids[1] in (anew.proposed or (node.calls and node.calls[0].commands) or []))
+    assert (anew.proposed or node.calls[0].commands) == ids
+
+
 async def test_a_stream_that_is_over_opens_nothing(node: Node, stream: Stream) -> None:
     """Its table leaves while a command of it waits there for its turn."""
-
-    class Waiting(Owner):
-        def propose(self, proposal: Proposal) -> asyncio.Future[Answer]:
-            self.waits = proposal
-            return proposal.done
-
     here = node.tables["t1"] = Waiting()
     stream.read(say(said("t1", join=pb.JoinTable())))
     await until(lambda: hasattr(here, "waits"))
