@@ -39,12 +39,12 @@ def list_hands(
     table: Annotated[str, typer.Option(help="Only hands of this table.")] = "",
     player: Annotated[str, typer.Option(help="Only hands that this player played.")] = "",
     game: Annotated[str, typer.Option(help="Only hands of this game.")] = "",
-    since: Annotated[datetime | None, typer.Option(help="Ended at or after (UTC).")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Ended before (UTC).")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Opened at or after (UTC).")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Opened before (UTC).")] = None,
     limit: Annotated[int, typer.Option(min=1, max=100_000, help="The newest so many.")] = 20,
     as_json: Json = False,
 ) -> None:
-    """Finished hands, newest first."""
+    """Hands, newest first: finished ones, and for auditors those that are played."""
     shell = shell_of(context)
     hands = shell.run(_find(shell, table, player, game, _utc(since), _utc(until), limit))
     if as_json:
@@ -58,12 +58,14 @@ def list_hands(
         grid.add_column(heading, justify="right" if heading == "number" else "left")
     for hand in hands:
         voided = isinstance(hand, pb.Hand) and hand.voided
+        ended = hand.HasField("ended_at")
+        result = hand.result if ended else "[dim]is played[/]"
         grid.add_row(
             hand.hand_id,
             hand.game,
             str(hand.number),
-            "[yellow]void[/]" if voided else hand.result,
-            hand.ended_at.ToDatetime().strftime("%Y-%m-%d %H:%M:%S"),
+            "[yellow]void[/]" if voided else result,
+            hand.ended_at.ToDatetime().strftime("%Y-%m-%d %H:%M:%S") if ended else "",
         )
     shell.out.print(grid)
     shell.err.print(f"[dim]Look at one: croupier replay {hands[0].hand_id}[/]")

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import jwt
 import pytest
+from croupier.audit.v1 import audit_pb2
 from croupier.table.v1 import events_pb2
 from croupier.table.v1 import table_pb2 as pb
 from croupier.type.v1.card_pb2 import CardProof
 from croupier.wallet.v1 import wallet_pb2
 from typer.testing import CliRunner
 
-from clients.api import WalletClient
+from clients.api import AuditClient, WalletClient
 from clients.cli.app import app, run_app
 from clients.cli.shown_card import of_answer, read_document
 from shared.errors import CroupierError
@@ -248,6 +249,20 @@ def test_what_a_table_cannot_be_opened_with_is_said_in_words(
     ran = runner.invoke(app, [*where, "table", "open", "baccarat", *asked])
     assert ran.exit_code == 2 or isinstance(ran.exception, CroupierError), ran.exception
     assert getattr(ran.exception, "reason", "") != "UNREACHABLE"
+
+
+def test_a_hand_that_is_played_has_not_ended(
+    runner: CliRunner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def hands(*_: object) -> list[audit_pb2.Hand]:
+        return [audit_pb2.Hand(hand_id="t1-9", game="battle", number=2)]
+
+    monkeypatch.setattr(AuditClient, "hands", hands)
+    token = jwt.encode({"sub": "eve", "role": "auditor"}, "k" * 32)
+    ran = runner.invoke(app, ["--address", "127.0.0.1:1", "--token", token, "hands"])
+    assert "t1-9" in ran.output
+    assert "is played" in ran.output
+    assert "1970" not in ran.output
 
 
 def test_a_note_in_a_statement_is_no_markup(
