@@ -69,6 +69,8 @@ class TableOwner:
         self._in_doubt = False
         # Since when this node has the table and is there; 0 before its claim is in the log.
         self._there_us = 0
+        # The one that is under way.
+        self._claim: Proposal | None = None
         self._nudge: asyncio.TimerHandle | None = None
         self._waiting: tuple[TableState, Waiting] | None = None
         # Its own context: what the table does is nobody's call, whoever had it opened.
@@ -83,16 +85,15 @@ class TableOwner:
 
         Raises `NOT_OWNER` when another node was quicker; the table is let go if it cannot be had.
         """
-        self._outage = self._presence.outage()  # The claim gives the grace.
-        if self._there_us:
-            self._there_us = max(self._there_us, self._outage.until)
         epoch = self.state.epoch + 1
-        claim = Proposal(lambda at: e.TableClaimed(node, epoch, at), node, uuid4())
+        self._claim = Proposal(lambda at: e.TableClaimed(node, epoch, at), node, uuid4())
         try:
-            await self.submit(claim)
+            await self.submit(self._claim)
         except BaseException:
             self.let_go(_stale())
             raise
+        finally:
+            self._claim = None
         self._there_us = self.state.now
 
     async def release(self, why: CroupierError) -> None:
@@ -328,9 +329,16 @@ class TableOwner:
 
     async def _go_on_after_outage(self, proposal: Proposal | None) -> None:
         """This node may have been away, with no append under way that would tell. What reached the
-        table before is judged as it came; then the players get the time to come back."""
+        table before is judged as it came; then the players get the time to come back. A claim
+        gives it too, to what comes behind it."""
         outage = self._presence.outage()
-        if outage is self._outage or not self._there_us:
+        claim = self._claim
+        if claim is not None and proposal is claim:
+            self._outage = outage
+            if self._there_us:
+                self._there_us = max(self._there_us, outage.until)
+            return
+        if outage is self._outage or not self._there_us or (proposal is None and claim is not None):
             return
         if proposal is not None and proposal.arrived <= outage.since:
             return

@@ -206,6 +206,34 @@ async def test_the_claim_of_a_node_that_has_its_lease_again_is_all_that_is_said(
     ]
 
 
+async def test_a_clock_that_rang_without_a_lease_waits_for_the_grace_of_the_claim_behind_it(
+    table: Table, wall: Wall
+) -> None:
+    """An append is under way as the node has its lease again, and the clock's turn is next."""
+    wall.stand()
+    owner = await table.open(betting_ms=2_000, grace_ms=30_000)
+    await bets(owner)
+    loop = asyncio.get_running_loop()
+    table.presence.leased(loop.time(), LEASE_S)
+    table.log.may_append.clear()
+    under_way = asyncio.create_task(owner.submit(proposal(e.BetPlaced("ann", 2, "player", 10))))
+    await asyncio.sleep(0)
+    for _ in range(3):
+        wall.ahead_s += 1
+        table.presence.outage()
+    ringing = owner.propose(proposal(e.ClockExpired(deadline_of(owner), 0, "betting")))
+    table.presence.returned()
+    claiming = asyncio.create_task(owner.claim("n1"))
+    await asyncio.sleep(0)
+    table.log.may_append.set()
+    await asyncio.gather(under_way, claiming)
+    with pytest.raises(CroupierError):
+        await ringing
+    table.presence.stop()
+    assert "BettingClosed" not in await table.log.types()
+    assert deadline_of(owner) >= now_us() + 29_000_000
+
+
 async def test_nothing_is_said_at_a_table_that_is_not_claimed_yet(table: Table, wall: Wall) -> None:
     held = await table.open(betting_ms=20_000, grace_ms=10_000)
     await bets(held)
