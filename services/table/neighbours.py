@@ -46,6 +46,9 @@ class Neighbours:
         except CroupierError as error:
             _log.warning("neighbours_not_known", reason=error.reason)
             return
+        except Exception as error:
+            _log.error("neighbours_not_known", exc_info=error)
+            return
         for address in self._listening.keys() - set(addresses):
             self._listening.pop(address).cancel()
         for address in addresses:

@@ -8,8 +8,10 @@ from typing import Any, cast
 
 import pytest
 
-from services.table import snapshots, whereabouts
+from services.table import neighbours, snapshots, whereabouts
 from services.table.directory import Place
+from services.table.lobby import Lobby
+from services.table.neighbours import Neighbours
 from services.table.snapshots import Snapshots
 from services.table.whereabouts import Whereabouts
 from shared.sealing import Keyring
@@ -33,6 +35,25 @@ async def test_one_look_that_fails_leaves_nobody_waiting(monkeypatch: pytest.Mon
     running = asyncio.create_task(looking.run())
     async with asyncio.timeout(20):
         await looking.moved("t1", None, 60.0)
+    running.cancel()
+
+
+async def test_one_look_for_neighbours_that_fails_does_not_end_the_node(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(neighbours, "LOOK_EVERY_S", 0.0)
+    looks: list[int] = []
+
+    class Directory:
+        async def others(self) -> list[str]:
+            looks.append(1)
+            if len(looks) == 1:
+                raise RuntimeError
+            return []
+
+    directory, none = cast("Any", Directory()), cast("Any", None)
+    running = asyncio.create_task(Neighbours(directory, none, Lobby(), "token").run())
+    await eventually(lambda: len(looks) > 1)
     running.cancel()
 
 
