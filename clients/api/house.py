@@ -158,7 +158,7 @@ def _nodes(text: str) -> tuple[str, ...]:
     nodes = tuple(node.strip() for node in text.split("+"))
     for node in nodes:
         host, _, port = node.rpartition(":")
-        if not host or not port.isdigit():
+        if not host or not (port.isdecimal() and port.isascii()):
             raise RefusedError("BAD_REQUEST", f"{node!r} is not host:port", "address")
     return nodes
 

@@ -43,7 +43,8 @@ class Hands:
         """A page of a table's finished hands, newest first, and the next page's token."""
         count = pages.size(page_size)
         before = pages.last_of(page_token)
-        if before and (not before.isdecimal() or int(before) > _LATEST):
+        number = before.isdecimal() and len(before) <= len(str(_LATEST))
+        if before and not (number and int(before) <= _LATEST):
             raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token")
         rows = await self._pool.fetch(
             _ENDED, f"table/{table_id}", int(before) if before else _LATEST, count + 1

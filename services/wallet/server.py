@@ -233,6 +233,7 @@ def _before(page_token: str) -> int:
     last = pages.last_of(page_token)
     if not last:
         return MOST_MINOR
-    if not last.isdecimal() or not last.isascii() or int(last) > MOST_MINOR:
+    number = last.isdecimal() and last.isascii() and len(last) <= len(str(MOST_MINOR))
+    if not number or int(last) > MOST_MINOR:
         raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token")
     return int(last)

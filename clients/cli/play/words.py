@@ -345,7 +345,7 @@ def _amount(word: str) -> int:
 
 
 def _number(word: str) -> int:
-    if not word.isdigit() or len(word) > 9:
+    if not word.isdecimal() or len(word) > 9:
         raise NotUnderstoodError(f"{word!r} is no number")
     return int(word)
 

@@ -148,6 +148,7 @@ REFUSALS: list[tuple[str, str, dict[str, Any], str, str]] = [
     ("ann", "transfers", {"page_size": -1}, "BAD_REQUEST", "page_size"),
     ("ann", "transfers", {"page_token": "%"}, "BAD_PAGE_TOKEN", "page_token"),
     ("ann", "transfers", {"page_token": "YW5u"}, "BAD_PAGE_TOKEN", "page_token"),
+    ("ann", "transfers", {"page_token": "MTEx" * 2_000}, "BAD_PAGE_TOKEN", "page_token"),
     ("ann", "transfers", {"player": "bob"}, "ROLE_NOT_ALLOWED", "player"),
     ("ann", "transfers", {"account": "house/b1"}, "ROLE_NOT_ALLOWED", "account"),
     ("ann", "transfers", {"account": "table/b1/bob"}, "ROLE_NOT_ALLOWED", "account"),

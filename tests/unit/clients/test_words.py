@@ -253,3 +253,9 @@ def test_amounts_are_written_without_floats() -> None:
     assert write_minor(0, sign=True) == "0.00"
     assert write_money(Money(currency="CHF", minor_units=2**63 - 1)).endswith("758.07 CHF")
     assert parse_minor(write_minor(123_456_789)) == 123_456_789
+
+
+@pytest.mark.parametrize("box", ["²", "①", "x", "1" * 5_000])
+def test_what_is_no_number_is_not_understood(box: str) -> None:
+    with pytest.raises(NotUnderstoodError, match="is no number"):
+        command_of(f"banker 50 {box}", BACCARAT)
