@@ -6,12 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
+import structlog
+
 from services.table.proposal import now_us
 from shared.log import LogUnavailableError
 
 OUTAGE_S = 2.0
 """What takes longer was an outage to the players: a running clock gets its grace."""
 LOOK_EVERY_S = 0.5
+
+_log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +112,9 @@ async def under_lease(
             try:
                 held = await renew() and loop.time() < ends_s and held
             except LogUnavailableError:
+                held = False
+            except Exception as error:
+                _log.error("lease_not_renewed", exc_info=error)
                 held = False
         working.result()
     finally:

@@ -75,10 +75,13 @@ class Directory:
         self.may_release = asyncio.Event()
         self.may_release.set()
         self.failures: list[Exception] = []
+        self.faults: list[Exception] = []
 
     async def heartbeat(self, *_: Any) -> bool:
         await asyncio.sleep(0)
         self.beats += 1
+        if self.faults:
+            raise self.faults.pop()
         held, self.held = self.held, True
         return held
 
@@ -217,6 +220,22 @@ async def test_a_lease_that_ends_while_the_tables_are_claimed_anew() -> None:
         house.log.may_append.set()
         await eventually(lambda: house.current("t0"))
         assert await house.log.claims("t0") == 3
+
+
+async def test_a_renewal_that_fails_while_the_tables_are_claimed_anew() -> None:
+    """However it does, no claim is broken off, and no table let go for it."""
+    async with running(1) as house:
+        await house.has_all()
+        owner = house.node.owners["t0"]
+        house.log.may_append.clear()
+        house.directory.held = False
+        await eventually(lambda: house.log.waiting)
+        house.directory.faults.append(RuntimeError())
+        await eventually(lambda: not house.directory.faults)
+        await house.beats()
+        house.log.may_append.set()
+        await eventually(lambda: house.current("t0"))
+        assert house.node.owners["t0"] is owner
 
 
 async def test_very_many_tables_are_claimed_anew_without_overloading_the_log() -> None:
