@@ -57,6 +57,7 @@ class Acknowledging:
         self._told.pop(table_id, None)
         return self._held.pop(table_id, [])
 
-    def all_held(self) -> Sequence[bytes]:
-        """What waits when nothing more comes."""
-        return [each.response for held in self._held.values() for each in held]
+    @property
+    def nothing_held(self) -> bool:
+        """Whether no answer waits for its updates."""
+        return not self._held

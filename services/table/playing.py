@@ -22,6 +22,7 @@ from services.table.owner import TableOwner
 from services.table.proposal import Answer
 from services.table.watching import (
     End,
+    Enough,
     GoneError,
     Heard,
     Lost,
@@ -81,7 +82,8 @@ class Stream:
     async def updates(self) -> AsyncIterator[table_pb2.PlayResponse | bytes]:
         """What the client is to be told, until the stream ends; raises why it ends. Bytes are
         an update, or an answer as another node gave it. `close` must follow."""
-        while True:
+        enough = False
+        while not (enough and self._acknowledging.nothing_held):
             match await self._mailbox.get():
                 case Told(viewer, change) if self._is_watching(viewer):
                     self._tries.pop(viewer.table_id, None)
@@ -100,11 +102,11 @@ class Stream:
                         yield response
                 case table_pb2.PlayResponse() | bytes() as response:
                     yield response
+                case Enough():
+                    enough = True
                 case End(error):
                     if error is not None:
                         raise error
-                    for response in self._acknowledging.all_held():
-                        yield response
                     return
 
     def close(self) -> None:
@@ -327,7 +329,7 @@ class Stream:
             async for request in requests:
                 await self._take(request)
             await self._idle.wait()
-            self._mailbox.end(None)
+            self._mailbox.put(Enough())
         except Exception as error:
             self._mailbox.end(error)
 

@@ -154,6 +154,11 @@ class End:
     why: Exception | None
 
 
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """The client has nothing more to say, and everything is answered."""
+
+
 def viewer_name(caller: Caller) -> str:
     """Whose cards the caller may see: his own, if he is a player. Dealers, pit, auditors and
     operators see what everybody sees, whatever they are called."""

@@ -53,10 +53,14 @@ def test_who_watches_no_more_waits_no_more() -> None:
 
 def test_the_end_of_the_stream_leaves_nothing_unsaid() -> None:
     acknowledging = Acknowledging()
+    assert acknowledging.nothing_held
     for table_id in ("t1", "t2"):
         acknowledging.watch(table_id)
         assert acknowledging.acknowledged(answer(5, table_id)) == []
-    assert acknowledging.all_held() == [b"5", b"5"]
+    assert acknowledging.told("t1", 5) == [b"5"]
+    assert not acknowledging.nothing_held
+    assert acknowledging.told("t2", 5) == [b"5"]
+    assert acknowledging.nothing_held
 
 
 def test_only_so_many_wait() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextvars import Context
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -379,6 +380,40 @@ async def test_no_command_overtakes_one_that_waits_where_the_table_is_no_longer(
     ids = [str(UUID(int=1)), str(UUID(int=2))]
     await until(lambda: ids[1] in (anew.proposed or (node.calls and node.calls[0].commands) or []))
     assert (anew.proposed or node.calls[0].commands) == ids
+
+
+async def test_who_has_nothing_more_to_say_hears_an_answer_behind_its_updates_as_well(
+    node: Node, stream: Stream
+) -> None:
+    """The table was on its way when the answer came."""
+    here = node.tables["t1"] = Owner()
+    later = replace(here.state, version=here.state.version + 1)
+
+    def propose(proposal: Proposal) -> asyncio.Future[Answer]:
+        proposal.succeed(Answer(later.version, later.version))
+        return proposal.done
+
+    here.propose = propose  # type: ignore[method-assign]
+
+    async def requests() -> AsyncIterator[pb.PlayRequest]:
+        yield pb.PlayRequest(table_id="t1", watch=pb.WatchRequest())
+        yield said("t1", join=pb.JoinTable())
+
+    stream.read(requests())
+    updates = stream.updates()
+    assert (await heard(updates)).update.version == here.state.version
+    following = asyncio.ensure_future(anext(updates))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not following.done()
+    [viewer] = here.viewers
+    viewer.tell(Change((), later))
+    told = await following
+    assert isinstance(told, bytes)
+    assert pb.PlayResponse.FromString(told).update.version == later.version
+    assert (await heard(updates)).acknowledgement.version == later.version
+    with pytest.raises(StopAsyncIteration):
+        await anext(updates)
 
 
 async def test_a_stream_that_is_over_opens_nothing(node: Node, stream: Stream) -> None:
