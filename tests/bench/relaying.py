@@ -18,11 +18,13 @@ from shared.bus.stream import connect, ensure_stream
 from shared.log import Append, NewEvent, PostgresLog, open_pool
 from tests.bench.figures import Effort, Figure
 from tests.bench.places import durable_postgres, nats
+from tests.polling import eventually
 from tests.servers import Database
 
 STREAMS = 100
 MESSAGES_A_STREAM = 100
 EVENTS_A_MESSAGE = 3
+GIVE_UP_AFTER_S = 300.0
 MOST_PENDING = 4_000
 _LOAD = 0.5
 _SLOTS_S = 0.02
@@ -113,8 +115,11 @@ async def _relay(
     wanted = STREAMS * MESSAGES_A_STREAM
     started = time.perf_counter()
     relaying = asyncio.create_task(Relay(log, database.dsn("croupier_relay"), client).run())
-    while (await jetstream.stream_info(STREAM)).state.messages < wanted:
-        await asyncio.sleep(0.01)
+
+    async def stored() -> bool:
+        return (await jetstream.stream_info(STREAM)).state.messages >= wanted
+
+    await eventually(stored, within_s=GIVE_UP_AFTER_S, every_s=0.01)
     rate = wanted / (time.perf_counter() - started)
     try:
         delays = await _delays(client, log, rate * _LOAD, seconds)
@@ -146,8 +151,7 @@ async def _delays(client: Client, log: PostgresLog, rate: float, seconds: float)
             now = time.perf_counter()
             committed.update({answer.first_position: now for answer in answers})
         turn += 1
-    while len(arrived) < len(committed):
-        await asyncio.sleep(0.01)
+    await eventually(lambda: len(arrived) >= len(committed), within_s=GIVE_UP_AFTER_S, every_s=0.01)
     await subscription.unsubscribe()
     return [arrived[position] - then for position, then in committed.items()]
 

@@ -25,11 +25,13 @@ from shared.money import Money
 from tests.bench.figures import Effort, Figure
 from tests.bench.places import durable_postgres, nats
 from tests.ledger import assert_books_hold
+from tests.polling import eventually
 from tests.servers import Database
 
 TABLES = 50
 HANDS_A_TABLE = 400
 BOUGHT_MINOR = 10_000_000
+GIVE_UP_AFTER_S = 300.0
 CLIENTS = (1, 2, 4, 8, 16, 32)
 _PGBENCH_SCALE = 10
 
@@ -109,8 +111,12 @@ async def settle(database: Database, client: Client, hands: int) -> float:
     consumer = Consumer(consuming, "table.0", database.dsn("croupier_wallet"), client)
     started = time.perf_counter()
     following = asyncio.create_task(consumer.run())
-    while await root.fetchval("SELECT max(position) FROM wallet.consumer_positions") != head:
-        await asyncio.sleep(0.02)
+
+    async def settled() -> bool:
+        position = await root.fetchval("SELECT max(position) FROM wallet.consumer_positions")
+        return bool(position == head)
+
+    await eventually(settled, within_s=GIVE_UP_AFTER_S, every_s=0.02)
     passed_s = time.perf_counter() - started
     following.cancel()
     await asyncio.wait([following])
