@@ -82,21 +82,22 @@ class Measures:
         known.looks.append(value)
 
     def look_at(self, house: RunningHouse) -> None:
-        """Memory and open files of each process, its children's included. The files of tables and
-        indexes, which each of Postgres' processes keeps open, are as many as there are data."""
+        """Memory of each process, its children's included, and the open files of the one that has
+        most: Postgres has more processes at one time than at another. The files of tables and
+        indexes, which each of these keeps open, are as many as there are data."""
         for name, told in house.folder.read()["processes"].items():
             root = psutil.Process(told["pid"])
-            own_bytes, files = 0, 0
+            own_bytes, most_files = 0, 0
             for process in (root, *root.children(recursive=True)):
                 try:
                     own_bytes += process.memory_full_info().uss
                     data = [each for each in process.open_files() if DATA_FOLDER in each.path]
-                    files += process.num_fds() - len(data)
+                    most_files = max(most_files, process.num_fds() - len(data))
                 except psutil.NoSuchProcess:  # Postgres ends a worker now and then
                     continue
             memory = (f"{name}: memory", "MB", MEMORY_GROWTH, MEMORY_SLACK_MB)
             self.add(*memory, own_bytes / 2**20)
-            self.add(f"{name}: open files", "", FILES_GROWTH, MOST_MORE_FILES, files)
+            self.add(f"{name}: open files", "", FILES_GROWTH, MOST_MORE_FILES, most_files)
 
 
 async def soak(minutes: float, share: float, console: Console) -> bool:
