@@ -39,6 +39,14 @@ async def cut_off(empty_house: House) -> AsyncIterator[tuple[House, Wire]]:
         await house.stop()
 
 
+async def two_nodes(house: House, seated_at: str) -> tuple[str, Person]:
+    """A second node, "node-b", a table of "node-a", and Ann there, who speaks to `seated_at`."""
+    await house.node("node-b")
+    table_id = table_of("node-a")
+    await house.open(table_id, node="node-a")
+    return table_id, await house.seat("ann", table_id, node=seated_at)
+
+
 def cut(wire: Wire) -> int:
     """Cuts the wire; the target with which it is whole again."""
     target, wire.target = wire.target, NOWHERE
@@ -52,10 +60,7 @@ async def test_a_node_that_lost_its_lease_shows_no_table_until_it_knows(
     monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
     monkeypatch.setattr("services.table.directory.GIVE_UP_AFTER_S", 0.1)
     house, wire = cut_off
-    await house.node("node-b")
-    table_id = table_of("node-a")
-    await house.open(table_id, node="node-a")
-    ann = await house.seat("ann", table_id, node="node-b")
+    table_id, ann = await two_nodes(house, "node-b")
     at_a = at(house, "node-a", "ann")
     async with at_a.playing(table_id) as stream:
         target = cut(wire)
@@ -85,10 +90,7 @@ async def test_a_node_whose_lease_is_new_shows_no_table_that_another_one_took_me
     monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
     looks = HeldUp(monkeypatch, Directory, "look", lambda directory: directory._node == "node-a")
     house, wire = cut_off
-    await house.node("node-b")
-    table_id = table_of("node-a")
-    await house.open(table_id, node="node-a")
-    ann = await house.seat("ann", table_id, node="node-b")
+    table_id, ann = await two_nodes(house, "node-b")
     target = cut(wire)
     await owned_by(house, table_id, "node-b")
     placed = await ann.execute(table_id, bet(100))
@@ -110,10 +112,7 @@ async def test_a_lease_that_ends_while_the_log_is_read_for_a_viewer(
     monkeypatch.setattr("services.table.playing.PAUSES_S", (0.05, 0.05, 0.05, 0.05, 0.0))
     monkeypatch.setattr("services.table.directory.GIVE_UP_AFTER_S", 0.1)
     house, wire = cut_off
-    await house.node("node-b")
-    table_id = table_of("node-a")
-    await house.open(table_id, node="node-a")
-    ann = await house.seat("ann", table_id, node="node-b")
+    table_id, ann = await two_nodes(house, "node-b")
     at_a = at(house, "node-a", "ann")
     seen = (await at_a.view(table_id)).version
     reads = HeldUp(monkeypatch, TableOwner, "_since", lambda owner, after: True)
@@ -135,10 +134,7 @@ async def test_of_two_that_claim_a_table_the_first_in_the_log_has_it(
     """Its node has its lease again while another one is about to take the table up."""
     claims = HeldUp(monkeypatch, TableOwner, "claim", lambda owner, node: node == "node-b")
     house, wire = cut_off
-    await house.node("node-b")
-    table_id = table_of("node-a")
-    await house.open(table_id, node="node-a")
-    ann = await house.seat("ann", table_id, node="node-a")
+    table_id, ann = await two_nodes(house, "node-a")
     claims.go_on.clear()
     target = cut(wire)
     await claims.waiting.wait()
@@ -154,10 +150,7 @@ async def test_a_table_is_not_taken_from_a_node_that_has_its_lease_again(
 ) -> None:
     loads = HeldUp(monkeypatch, Node, "_loaded", lambda node, table_id: node.name == "node-b")
     house, wire = cut_off
-    await house.node("node-b")
-    table_id = table_of("node-a")
-    await house.open(table_id, node="node-a")
-    ann = await house.seat("ann", table_id, node="node-a")
+    table_id, ann = await two_nodes(house, "node-a")
     loads.go_on.clear()
     target = cut(wire)
     await loads.waiting.wait()

@@ -281,6 +281,14 @@ async def until(check: Callable[[], object]) -> None:
             await asyncio.sleep(0)
 
 
+async def two_commands(moved: asyncio.Event) -> AsyncIterator[pb.PlayRequest]:
+    """The second once the table has moved."""
+    yield said("t1", 1, join=pb.JoinTable())
+    await moved.wait()
+    yield said("t1", 2, leave=pb.LeaveTable())
+    await asyncio.Event().wait()
+
+
 @pytest.mark.parametrize("there", [There("n2:1", 2), There("n3:1", 2), None])
 async def test_no_command_overtakes_one_that_has_to_be_sent_again(
     node: Node, stream: Stream, there: There | None
@@ -288,14 +296,7 @@ async def test_no_command_overtakes_one_that_has_to_be_sent_again(
     """The table is elsewhere, or claimed anew where it was, or here by now."""
     node.there = There("n2:1", 1)
     moved = asyncio.Event()
-
-    async def requests() -> AsyncIterator[pb.PlayRequest]:
-        yield said("t1", 1, join=pb.JoinTable())
-        await moved.wait()
-        yield said("t1", 2, leave=pb.LeaveTable())
-        await asyncio.Event().wait()
-
-    stream.read(requests())
+    stream.read(two_commands(moved))
     await until(lambda: node.calls and node.calls[0].commands)
     node.there, here = there, Owner()
     if there is None:
@@ -356,14 +357,7 @@ async def test_no_command_overtakes_one_that_waits_where_the_table_is_no_longer(
     """It is held up there, by an append that comes to nothing, while others have the table."""
     here = node.tables["t1"] = Waiting()
     moved = asyncio.Event()
-
-    async def requests() -> AsyncIterator[pb.PlayRequest]:
-        yield said("t1", 1, join=pb.JoinTable())
-        await moved.wait()
-        yield said("t1", 2, leave=pb.LeaveTable())
-        await asyncio.Event().wait()
-
-    stream.read(requests())
+    stream.read(two_commands(moved))
     await until(lambda: hasattr(here, "waits"))
     anew = Owner()
     if there is None:
