@@ -20,7 +20,7 @@ from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import Connection, PostgresLog, RecordedEvent, open_pool
 from shared.ops.settings import AuditSettings
-from shared.ops.tasks import end
+from shared.ops.tasks import serve_with
 from shared.rpc.channel import connect as connect_to
 from shared.rpc.server import Server
 
@@ -58,13 +58,8 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
         )
         serving = asyncio.create_task(server.run_until(stopping), name="grpc")
         try:
-            await asyncio.wait({indexing, serving}, return_when=asyncio.FIRST_COMPLETED)
-            # The consumers end by themselves only when they fail: started again, they index on.
-            if indexing.done():
-                indexing.result()
-            await serving
+            await serve_with(indexing, serving, checking)
         finally:
-            await end([indexing, checking, serving])
             await log.close()
     finally:
         await shuffle.close()

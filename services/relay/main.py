@@ -9,7 +9,7 @@ from services.relay.relay import Relay
 from shared.bus.stream import connect
 from shared.log import PostgresLog, open_pool
 from shared.ops.settings import RelaySettings
-from shared.ops.tasks import end
+from shared.ops.tasks import serve_with
 from shared.rpc.server import Server
 
 
@@ -25,11 +25,4 @@ async def serve(settings: RelaySettings, stopping: asyncio.Event) -> None:
         relay = Relay(log, dsn, client, settings.nats_replicas)
         relaying = asyncio.create_task(relay.run(), name="relay")
         serving = asyncio.create_task(Server(settings).run_until(stopping), name="grpc")
-        try:
-            await asyncio.wait({relaying, serving}, return_when=asyncio.FIRST_COMPLETED)
-            # The relay ends by itself only when it fails.
-            if relaying.done():
-                relaying.result()
-            await serving
-        finally:
-            await end([relaying, serving])
+        await serve_with(relaying, serving)

@@ -175,14 +175,16 @@ class Routes:
         method: str,
         request: Any,
         context: grpc.aio.ServicerContext[Any, Any],
+        find: Callable[[str], Awaitable[TableOwner]],
         here: Callable[[TableOwner], Awaitable[T]],
     ) -> T | bytes:
-        """What `here` makes of the call if this node has the table, else what the other node
-        answered, unparsed. A table that is on its way from node to node is looked for five times.
+        """What `here` makes of the call if this node has the table, as `find` tells, else what the
+        other node answered, unparsed. A table that is on its way from node to node is looked for
+        five times.
         """
         for pause in PAUSES_S:
             try:
-                return await here(await self.node.find(request.table_id))
+                return await here(await find(request.table_id))
             except CroupierError as refused:
                 if refused.reason not in ELSEWHERE or is_forwarded(context):
                     raise

@@ -42,13 +42,8 @@ class Hands:
     ) -> tuple[list[table_pb2.HandSummary], str]:
         """A page of a table's finished hands, newest first, and the next page's token."""
         count = pages.size(page_size)
-        before = pages.last_of(page_token)
-        number = before.isdecimal() and len(before) <= len(str(_LATEST))
-        if before and not (number and int(before) <= _LATEST):
-            raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token")
-        rows = await self._pool.fetch(
-            _ENDED, f"table/{table_id}", int(before) if before else _LATEST, count + 1
-        )
+        before = pages.last_number(page_token, _LATEST)
+        rows = await self._pool.fetch(_ENDED, f"table/{table_id}", before, count + 1)
         following = pages.token(str(rows[count - 1]["version"])) if len(rows) > count else ""
         opened = await self._log.read_stream(f"table/{table_id}", 0, 1)
         if not opened:

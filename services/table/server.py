@@ -67,7 +67,7 @@ class Table:
             answer = await owner.submit(closing)
             return table_pb2.CloseTableResponse(version=answer.version)
 
-        return await self._routes.call("CloseTable", request, context, here)
+        return await self._routes.call("CloseTable", request, context, self._node.find, here)
 
     async def ListTables(  # noqa: N802
         self, request: table_pb2.ListTablesRequest, context: _Context
@@ -81,10 +81,9 @@ class Table:
         self, request: table_pb2.GetTableRequest, context: _Context
     ) -> bytes:
         async def here(owner: TableOwner) -> bytes:
-            current = await self._node.find_current(owner.table_id)
-            return as_response(picture([Change((), current.state)], viewer_name(caller()), 0))
+            return as_response(picture([Change((), owner.state)], viewer_name(caller()), 0))
 
-        return await self._routes.call("GetTable", request, context, here)
+        return await self._routes.call("GetTable", request, context, self._node.find_current, here)
 
     async def WatchLobby(  # noqa: N802
         self, request: table_pb2.WatchLobbyRequest, context: _Context
@@ -117,7 +116,7 @@ class Table:
                 first_version=answer.first_version, version=answer.version
             )
 
-        return await self._routes.call("Execute", request, context, here)
+        return await self._routes.call("Execute", request, context, self._node.find, here)
 
     async def Play(  # noqa: N802
         self, request_iterator: AsyncIterator[table_pb2.PlayRequest], context: _Context

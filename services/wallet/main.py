@@ -19,6 +19,7 @@ from shared.bus.ping import Pinger
 from shared.bus.stream import connect
 from shared.log import PostgresLog, open_pool
 from shared.ops.settings import WalletSettings
+from shared.ops.tasks import serve_with
 from shared.rpc.server import Server
 
 GATHER_S = 0.01
@@ -44,13 +45,4 @@ async def serve(settings: WalletSettings, stopping: asyncio.Event) -> None:
         consumers = Consumers(consuming, ("table",), log, dsn, bus)
         following = asyncio.create_task(consumers.run(), name="consumers")
         serving = asyncio.create_task(server.run_until(stopping), name="grpc")
-        try:
-            await asyncio.wait({following, serving}, return_when=asyncio.FIRST_COMPLETED)
-            # The consumers end by themselves only when they fail.
-            if following.done():
-                following.result()
-            await serving
-        finally:
-            following.cancel()
-            serving.cancel()
-            await asyncio.gather(following, serving, return_exceptions=True)
+        await serve_with(following, serving)

@@ -112,7 +112,7 @@ class Wallet(WalletServiceServicer):
     ) -> pb.ListTransfersResponse:
         account = _asked_account(request)
         size = pages.size(request.page_size)
-        before = _before(request.page_token)
+        before = pages.last_number(request.page_token, MOST_MINOR)
         found = await self._ask(
             lambda connection: enquiries.statement(connection, account, before, size + 1)
         )
@@ -226,14 +226,3 @@ def _transfer(line: StatementLine) -> pb.Transfer:
         change=MoneyMessage(currency=line.currency, minor_units=line.own.minor_units),
         balance_after=MoneyMessage(currency=line.currency, minor_units=line.own.balance_after),
     )
-
-
-def _before(page_token: str) -> int:
-    """The number of the posting with which the page of this token ended."""
-    last = pages.last_of(page_token)
-    if not last:
-        return MOST_MINOR
-    number = last.isdecimal() and last.isascii() and len(last) <= len(str(MOST_MINOR))
-    if not number or int(last) > MOST_MINOR:
-        raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token")
-    return int(last)

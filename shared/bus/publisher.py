@@ -42,10 +42,10 @@ class Publisher:
 
         JetStream stores what comes over one connection in its order, so those before it are stored
         too; it is asked about the last one alone, which halves what a message costs both sides.
-        One that it refused nevertheless, or that is larger
-        than the server takes, would be missed by the consumers, who would read it from the log.
-        Raises `NotStoredError`, `nats.errors.Error` or `OSError` when the last one is not certain;
-        to send them all again is right then, and harmless.
+        One that it refused nevertheless, or that is larger than the server takes, would be missed
+        by the consumers, who would read it from the log. Raises `NotStoredError`,
+        `nats.errors.Error` or `OSError` when the last one is not certain; to send them all again is
+        right then, and harmless.
         """
         messages = [
             (batch, payload)

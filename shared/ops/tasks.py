@@ -24,3 +24,17 @@ async def end(tasks: Iterable[asyncio.Task[Any]]) -> None:
             if not task.cancelled():
                 # Looked at, so that the loop does not tell that nobody did.
                 task.exception()
+
+
+async def serve_with(
+    working: asyncio.Task[Any], serving: asyncio.Task[Any], *beside: asyncio.Task[Any]
+) -> None:
+    """Until `serving` is over; raises what `working` fails with, which ends by itself only then.
+    All of them, and what runs `beside`, have ended afterwards."""
+    try:
+        await asyncio.wait({working, serving}, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            working.result()
+        await serving
+    finally:
+        await end([working, serving, *beside])

@@ -31,7 +31,19 @@ def last_of(page_token: str) -> str:
     try:
         return b64decode(page_token, altchars=b"-_", validate=True).decode()
     except ValueError:
-        raise CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token") from None
+        raise _no_token() from None
+
+
+def last_number(page_token: str, most: int) -> int:
+    """The number, up to `most`, that the page before ended with, `most` for the first; else
+    `BAD_PAGE_TOKEN`."""
+    last = last_of(page_token)
+    if not last:
+        return most
+    number = last.isdecimal() and last.isascii() and len(last) <= len(str(most))
+    if not number or int(last) > most:
+        raise _no_token()
+    return int(last)
 
 
 def page(
@@ -41,3 +53,7 @@ def page(
     count, last = size(asked), last_of(page_token)
     rest = [item for item in items if key(item) > last]
     return rest[:count], token(key(rest[count - 1])) if len(rest) > count else ""
+
+
+def _no_token() -> CroupierError:
+    return CroupierError("BAD_PAGE_TOKEN", "not a token of this list", "page_token")
