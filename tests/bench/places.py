@@ -13,11 +13,14 @@ import asyncpg
 import psutil
 
 from clients.api.house import House, find_house
+from deploy.embedded_nats import EmbeddedNats
 from deploy.embedded_postgres import EmbeddedPostgres
 from deploy.folder import HouseFolder
 from deploy.house import House as OpenHouse
 from deploy.program import free_port
 from deploy.programs import DATABASE
+from shared.bus.batch import STREAM
+from shared.bus.stream import connect
 from tests.servers import (
     PASSWORD,
     PostgresForTests,
@@ -79,9 +82,12 @@ class RunningHouse:
     def __init__(self, folder: HouseFolder) -> None:
         self.folder = folder
         self.house: House = find_house(folder.file)
-        port = folder.read()["ports"]["postgres"]
+        ports = folder.read()["ports"]
         self.keys = folder.keys.load()
-        self.postgres = EmbeddedPostgres(folder.path / "postgres", port, self.keys.postgres)
+        self.postgres = EmbeddedPostgres(
+            folder.path / "postgres", ports["postgres"], self.keys.postgres
+        )
+        self.nats = EmbeddedNats(folder.path / "nats", ports["nats"], self.keys.nats)
         self.dsn = self.postgres.dsn(DATABASE)
 
     async def caught_up(self) -> None:
@@ -107,6 +113,16 @@ class RunningHouse:
             _LAG.format(schema="audit"), ["table", "shuffle", "wallet"]
         )
         return int(wallet + audit)
+
+    async def bound_bus(self, most_bytes: int) -> None:
+        """Lets the bus keep so much at most; it forgets the oldest."""
+        client = await connect(self.nats.url, "bench")
+        try:
+            stream = client.jetstream()
+            config = (await stream.stream_info(STREAM)).config
+            await stream.update_stream(config, max_bytes=most_bytes)
+        finally:
+            await client.close()
 
     async def sizes(self) -> dict[str, int]:
         """Bytes of each schema with its indexes, of the bus, and the number of each category's
