@@ -105,9 +105,11 @@ class Guard(grpc.aio.ServerInterceptor):
         raise NotImplementedError(f"{method}: no service here takes a stream for one answer")
 
     def _unary(self, method: str, behaviour: Callable[[Any, _Context], Awaitable[Any]]) -> Any:
+        seconds, went_well = _seconds.labels(method), _calls.labels(method, "OK")
+
         async def unary(request: Any, context: _Context) -> Any:
             started = time.perf_counter()
-            reason = "OK"
+            calls = went_well
             correlation = _correlation_of(context)
             self._unary_running += 1
             self._unary_done.clear()
@@ -117,14 +119,14 @@ class Guard(grpc.aio.ServerInterceptor):
                     return await behaviour(request, context)
             except Exception as error:
                 refusal = refusal_of(method, error)
-                reason = refusal.reason
+                calls = _calls.labels(method, refusal.reason)
                 await _tell(context, refusal, correlation)
             finally:
                 self._unary_running -= 1
                 if self._unary_running == 0:
                     self._unary_done.set()
-                _seconds.labels(method).observe(time.perf_counter() - started)
-                _calls.labels(method, reason).inc()
+                seconds.observe(time.perf_counter() - started)
+                calls.inc()
 
         return unary
 
