@@ -22,16 +22,22 @@ CONSUMER = "wallet"
 _PLAYER_PREFIX = player_account("")
 
 # In the order of the index "player0" is what comes behind all that begins with "player/".
-_ACCOUNTS = """
-    SELECT account, currency, balance, opened_at FROM wallet.accounts
-     WHERE account > $1 AND account < 'player0' ORDER BY account LIMIT $2
+_AFTER = "account > $1 AND account < 'player0' ORDER BY account LIMIT $2"
+_IS_THERE = "SELECT true FROM wallet.accounts WHERE account = $1"
+# One statement sees one moment: between two of them chips are bought or cashed, and the money would
+# be shown twice or not at all. OFFSET 0 has the chips looked up player by player, by the index.
+_WITH_CHIPS = """
+    SELECT a.account, a.currency, a.balance, a.opened_at, e.account, e.balance
+      FROM (SELECT account, currency, balance, opened_at FROM wallet.accounts WHERE {}) AS a
+      LEFT JOIN LATERAL (
+        SELECT account, balance FROM wallet.accounts
+         WHERE account ^@ 'table/' AND split_part(account, '/', 3) = split_part(a.account, '/', 2)
+           AND balance <> 0 OFFSET 0
+      ) AS e ON true
+     ORDER BY a.account, e.account
 """
-_ACCOUNT = "SELECT account, currency, balance, opened_at FROM wallet.accounts WHERE account = $1"
-_ESCROWS = """
-    SELECT account, balance FROM wallet.accounts
-     WHERE account ^@ 'table/' AND split_part(account, '/', 3) = ANY ($1::text[]) AND balance <> 0
-     ORDER BY account
-"""
+_ACCOUNT_WITH_CHIPS = _WITH_CHIPS.format("account = $1")
+_ACCOUNTS_WITH_CHIPS = _WITH_CHIPS.format(_AFTER)
 _STATEMENT = """
     SELECT p.sequence, t.transfer_id, t.kind, t.currency, t.at, t.hand_id, t.note
       FROM wallet.postings AS p JOIN wallet.transfers AS t USING (transfer_id)
@@ -93,30 +99,24 @@ class Ledger:
 
 async def account_of(connection: Connection, player: str) -> PlayerAccount | None:
     """The account of a player; None where he has none."""
-    rows = await connection.fetch(_ACCOUNT, player_account(player))
-    accounts = await _with_chips(connection, rows)
+    rows = await connection.fetch(_ACCOUNT_WITH_CHIPS, player_account(player))
+    accounts = _with_chips(rows)
     return accounts[0] if accounts else None
 
 
 async def accounts_after(connection: Connection, player: str, limit: int) -> list[PlayerAccount]:
     """Up to `limit` players' accounts that come behind `player` by name."""
-    rows = await connection.fetch(_ACCOUNTS, player_account(player), limit)
-    return await _with_chips(connection, rows)
+    return _with_chips(await connection.fetch(_ACCOUNTS_WITH_CHIPS, player_account(player), limit))
 
 
-async def _with_chips(
-    connection: Connection, rows: Sequence[asyncpg.Record]
-) -> list[PlayerAccount]:
-    accounts = {
-        name.removeprefix(_PLAYER_PREFIX): (currency, balance, opened_at)
-        for name, currency, balance, opened_at in rows
-    }
-    found = [PlayerAccount(player, *account) for player, account in accounts.items()]
-    by_player = {account.player: account for account in found}
-    for name, balance in await connection.fetch(_ESCROWS, list(accounts)):
-        table, player = table_and_player(name)
-        by_player[player].at_tables[table] = balance
-    return found
+def _with_chips(rows: Sequence[asyncpg.Record]) -> list[PlayerAccount]:
+    found: dict[str, PlayerAccount] = {}
+    for name, currency, balance, opened_at, escrow, chips in rows:
+        player = name.removeprefix(_PLAYER_PREFIX)
+        account = found.setdefault(player, PlayerAccount(player, currency, balance, opened_at))
+        if escrow is not None:
+            account.at_tables[table_and_player(escrow)[0]] = chips
+    return list(found.values())
 
 
 async def statement(
@@ -125,7 +125,7 @@ async def statement(
     """Up to `limit` transfers that touched `account`, newest first, with a posting of a number
     below `before`. None: there is no such account."""
     rows = await connection.fetch(_STATEMENT, account, before, limit)
-    if not rows and not await connection.fetchrow(_ACCOUNT, account):
+    if not rows and not await connection.fetchval(_IS_THERE, account):
         return None
     legs = await _legs(connection, [row["transfer_id"] for row in rows])
     return [

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
+import asyncpg
 import pytest
 from croupier.wallet.v1 import wallet_pb2 as pb
 from croupier.wallet.v1.events_pb2 import (
@@ -15,6 +17,7 @@ from croupier.wallet.v1.events_pb2 import (
     TRANSFER_KIND_WITHDRAWAL,
 )
 
+from services.wallet import enquiries
 from shared.errors import CroupierError
 from tests.integration.wallet.conftest import Ledger, Service, Tables
 
@@ -219,6 +222,39 @@ async def test_an_account_shows_the_chips_at_each_table(
         (each.table_id, each.amount.currency, each.amount.minor_units) for each in account.at_tables
     ]
     assert chips == [("b1", "EUR", 100), ("b2", "EUR", 100)]
+
+
+@dataclass
+class _Restless:
+    """A wallet's connection: behind each of its answers the tables are followed."""
+
+    connection: asyncpg.Connection[asyncpg.Record]
+    ledger: Ledger
+
+    async def fetch(self, statement: str, *arguments: Any) -> list[asyncpg.Record]:
+        rows = await self.connection.fetch(statement, *arguments)
+        await self.ledger.follow()
+        return rows
+
+
+async def test_an_account_and_its_chips_are_shown_as_of_one_moment(
+    service: Service, tables: Tables, ledger: Ledger
+) -> None:
+    """Chips that are bought meanwhile are not counted twice, nor cashed ones left out."""
+    await service.player_with("ann", 1_000)
+    await tables.open("b1")
+    connection = await asyncpg.connect(ledger.dsn)
+    restless: Any = _Restless(connection, ledger)
+    await tables.buy_in("b1", "ann", 400)
+    bought = await enquiries.account_of(restless, "ann")
+    assert bought is not None
+    assert (bought.balance, bought.at_tables) == (1_000, {})
+    await tables.cash_out("b1", "ann", 300)
+    [cashed] = await enquiries.accounts_after(restless, "", 10)
+    assert (cashed.balance, cashed.at_tables) == (600, {"b1": 400})
+    [now] = await enquiries.accounts_after(restless, "", 10)
+    assert (now.balance, now.at_tables) == (900, {"b1": 100})
+    await connection.close()
 
 
 async def test_a_statement_is_newest_first_and_comes_in_pages(service: Service) -> None:
