@@ -85,7 +85,11 @@ def _buy_chips(who: str, action: table_pb2.BuyChips, currency: str) -> MakeFact:
 
 
 def _cash_out(who: str, action: table_pb2.CashOut, currency: str) -> MakeFact:
-    amount = _amount(action.amount, currency, "amount") if action.HasField("amount") else 0
+    if not action.HasField("amount"):
+        return lambda at: e.CashOutAsked(who, 0, at)  # all that may be cashed
+    amount = _amount(action.amount, currency, "amount")
+    if amount <= 0:
+        raise CroupierError("BAD_AMOUNT", "an amount of chips is a positive number", "amount")
     return lambda at: e.CashOutAsked(who, amount, at)
 
 
@@ -146,6 +150,8 @@ def _confirm_incident(who: str, action: Any, currency: str) -> MakeFact:
 
 def _penalise(who: str, action: table_pb2.Penalise, currency: str) -> MakeFact:
     amount = _amount(action.amount, currency, "amount") if action.HasField("amount") else 0
+    if amount < 0:
+        raise CroupierError("BAD_AMOUNT", "a fine, and nothing else, has an amount", "amount")
     note = bounded_note(action.note)
     return lambda at: e.PenaltyGiven(who, action.player, action.penalty, amount, note, at)
 

@@ -202,6 +202,7 @@ async def test_seats_and_chips(house: House) -> None:
     for action in (
         {"buy_chips": pb.BuyChips(amount=eur(0))},
         {"buy_chips": pb.BuyChips(amount=eur(-1))},
+        {"cash_out": pb.CashOut(amount=eur(0))},
         {"cash_out": pb.CashOut(amount=eur(-1))},
     ):
         assert await ann.may_not("t1", **action) == ("BAD_AMOUNT", "amount"), action

@@ -172,6 +172,28 @@ async def test_a_command_is_known_by_its_caller_its_id_and_its_body() -> None:
     assert len(bodies) == 2
 
 
+async def test_chips_are_cashed_by_an_amount_or_all_of_them() -> None:
+    def asked(cash_out: pb.CashOut) -> Any:
+        return proposal(ANN, pb.Command(command_id=str(uuid4()), cash_out=cash_out), "EUR").make(5)
+
+    assert asked(pb.CashOut()) == e.CashOutAsked("ann", 0, 5)
+    some = pb.CashOut(amount=Money(currency="EUR", minor_units=1))
+    assert asked(some) == e.CashOutAsked("ann", 1, 5)
+    for minor_units in (0, -1):
+        with pytest.raises(CroupierError) as refused:
+            asked(pb.CashOut(amount=Money(currency="EUR", minor_units=minor_units)))
+        assert refusal(refused) == ("BAD_AMOUNT", "amount")
+
+
+async def test_no_penalty_has_an_amount_below_zero() -> None:
+    penalty = pb.Penalise(player="bob", penalty="warning")
+    penalty.amount.CopyFrom(Money(currency="EUR", minor_units=-1))
+    pit = Caller("pia", Role.PIT, "token")
+    with pytest.raises(CroupierError) as refused:
+        proposal(pit, pb.Command(command_id=str(uuid4()), penalise=penalty), "EUR")
+    assert refusal(refused) == ("BAD_AMOUNT", "amount")
+
+
 def test_a_note_is_bounded_and_an_id_is_a_uuid() -> None:
     assert bounded_note("n" * 500)
     with pytest.raises(CroupierError) as refused:
