@@ -55,7 +55,7 @@ class Cashier:
                 await self._look_into_log()
             except CroupierError as error:
                 _log.warning("chips_not_looked_up", reason=error.reason)
-            except Exception as error:  # an answer that cannot be read must not stop all the others
+            except Exception as error:  # one look that fails must not be the last
                 _log.error("chips_not_looked_up", exc_info=error)
             try:
                 async with asyncio.timeout(LOOK_EVERY_S):
@@ -81,16 +81,19 @@ class Cashier:
                     await self._bring(event)
 
     async def _bring(self, event: RecordedEvent) -> None:
-        answer = getattr(wallet_events, event.type).FromString(event.payload)
-        owner = self._owners.get(answer.table_id)
-        if owner is None or owner.released or not _awaited(owner, answer.request_id):
-            return
-        proposal = Proposal(_fact(event.type, answer), "wallet", uuid4(), causation=event.id)
         try:
-            await owner.submit(proposal)
+            answer = getattr(wallet_events, event.type).FromString(event.payload)
+            owner = self._owners.get(answer.table_id)
+            if owner is None or owner.released or not _awaited(owner, answer.request_id):
+                return
+            await owner.submit(
+                Proposal(_fact(event.type, answer), "wallet", uuid4(), causation=event.id)
+            )
         except CroupierError as refused:
             # It came twice, or the table is let go: the log is looked at again anyway.
-            _log.info("chips_not_taken", table=answer.table_id, reason=refused.reason)
+            _log.info("chips_not_taken", stream=event.stream, reason=refused.reason)
+        except Exception as error:  # one that cannot be read must not stop those behind it
+            _log.error("chips_not_taken", stream=event.stream, exc_info=error)
 
 
 def _chips(owner: TableOwner) -> list[Chips]:
