@@ -340,27 +340,44 @@ class Consumer:
     async def _apply_one_by_one(
         self, connection: Connection, last: Bookmark, events: Sequence[RecordedEvent]
     ) -> frozenset[str]:
-        """The same, each event in a savepoint of its own: those that fail are parked."""
-        parked = set(self._parked)
-        errors: list[tuple[RecordedEvent, str]] = []
+        """The same, each event in a transaction of its own: those that fail are parked.
+
+        One transaction for all of them would hold what the first has locked while it waits for what
+        the next one needs, and others wait for the two the other way round. That the log has all of
+        it was seen when they were tried together.
+        """
         moved: frozenset[str] = frozenset()
-        async with connection.transaction():
+        for event in events:
+            at_end = event.position == last.position
+            moved |= await self._apply_alone(
+                connection, last if at_end else Bookmark(event.position, event.hash), event
+            )
+        if self._held.position < last.position:
             await self._move(connection, last)
-            for event in events:
-                if event.stream in parked:
-                    errors.append((event, _BEHIND))
-                    continue
-                try:
-                    async with connection.transaction():
-                        moved |= await self._consuming.apply(connection, [event])
-                except Exception as error:
-                    if _may_pass(error):
-                        raise
-                    parked.add(event.stream)
-                    errors.append((event, words_for(error)))
-            await self._parking.park(connection, errors)
-        self._parked = parked
-        for event, reason in errors:
+        metrics.PARKED_STREAMS.labels(*self._labels).set(len(self._parked))
+        return moved
+
+    async def _apply_alone(
+        self, connection: Connection, here: Bookmark, event: RecordedEvent
+    ) -> frozenset[str]:
+        moved: frozenset[str] = frozenset()
+        reason = _BEHIND if event.stream in self._parked else ""
+        if not reason:
+            try:
+                async with connection.transaction():
+                    await self._move(connection, here)
+                    moved = await self._consuming.apply(connection, [event])
+            except (_FenceLostError, _BusContradictsError):
+                raise
+            except Exception as error:
+                if _may_pass(error):
+                    raise
+                reason = words_for(error)
+        if reason:
+            async with connection.transaction():
+                await self._move(connection, here)
+                await self._parking.park(connection, [(event, reason)])
+            self._parked.add(event.stream)
             self._log.error(
                 "event_parked",
                 stream=event.stream,
@@ -369,7 +386,7 @@ class Consumer:
                 position=event.position,
                 error=reason,
             )
-        metrics.PARKED_STREAMS.labels(*self._labels).set(len(parked))
+        self._held = here
         return moved
 
     async def _move(self, connection: Connection, last: Bookmark) -> None:
@@ -380,31 +397,38 @@ class Consumer:
         raise _BusContradictsError
 
     async def _retry(self, connection: Connection, stream: str) -> None:
-        """Tries the parked events of a stream in order, as far as they go."""
+        """Tries the parked events of a stream in order, as far as they go, each in a transaction of
+        its own, as `_apply_one_by_one` does."""
         moved: frozenset[str] = frozenset()
-        async with connection.transaction():
-            if not await self._bookmarks.hold(connection, self._held):
-                raise _FenceLostError
-            versions = await self._parking.versions(connection, stream, MAX_PARKED_AT_ONCE)
-            events = await read_stream_on(connection, stream, versions[0] - 1, len(versions))
-            for event in events:
-                try:
+        versions = await self._parking.versions(connection, stream, MAX_PARKED_AT_ONCE)
+        events = await read_stream_on(connection, stream, versions[0] - 1, len(versions))
+        for event in events:
+            try:
+                async with connection.transaction():
+                    await self._hold(connection)
                     if self._consuming.wants(event.type):
-                        async with connection.transaction():
-                            moved |= await self._consuming.apply(connection, [event])
-                except Exception as error:
-                    if _may_pass(error):
-                        raise
+                        moved |= await self._consuming.apply(connection, [event])
+                    await self._parking.unpark(connection, event)
+            except _FenceLostError:
+                raise
+            except Exception as error:
+                if _may_pass(error):
+                    raise
+                async with connection.transaction():
+                    await self._hold(connection)
                     await self._parking.failed_again(connection, event, words_for(error))
-                    self._log.error("event_parked_again", stream=stream, version=event.version)
-                    break
-                await self._parking.unpark(connection, event)
+                self._log.error("event_parked_again", stream=stream, version=event.version)
+                break
         self._parked = set(await self._parking.streams(connection))
         metrics.PARKED_STREAMS.labels(*self._labels).set(len(self._parked))
         if moved:
             self._consuming.on_committed(moved)
         if stream not in self._parked:
             self._log.info("stream_unparked", stream=stream)
+
+    async def _hold(self, connection: Connection) -> None:
+        if not await self._bookmarks.hold(connection, self._held):
+            raise _FenceLostError
 
 
 def _may_pass(error: Exception) -> bool:

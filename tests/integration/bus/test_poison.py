@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import uuid4
 
 import asyncpg
@@ -9,7 +12,7 @@ import pytest
 
 from shared.bus import parking
 from shared.bus.parking import ParkedEvent, list_parked, request_retry
-from shared.log import Append, NewEvent
+from shared.log import Append, Connection, NewEvent, RecordedEvent
 from tests.integration.bus import probe
 from tests.integration.bus.conftest import House
 from tests.integration.bus.probe import PoisonError, Probe
@@ -158,6 +161,45 @@ async def test_infrastructure_parks_nothing_even_while_poison_is_sorted_out(
     await house.becomes_equal()
     assert handler.errors == []
     assert await parked(house) == []
+
+
+@dataclass
+class Deliberate(Probe):
+    """Stands still, with all done, where an event is applied by itself that adds 9."""
+
+    async def apply(
+        self, connection: Connection, events: Sequence[RecordedEvent]
+    ) -> frozenset[str]:
+        moved = await super().apply(connection, events)
+        if [event.payload for event in events] == [b"9"]:
+            self.at_gate = True
+            await asyncio.Event().wait()
+        return moved
+
+
+async def test_what_is_applied_alone_holds_nothing_for_the_next(house: House) -> None:
+    """It would hold what others need who hold what the next one needs: they would wait for each
+    other."""
+    handler = Deliberate()
+    await house.write("good", 1)
+    await house.write("bad", b"poison")
+    await house.write("late", 9)
+    house.consumer(handler)
+    await eventually(lambda: handler.at_gate)
+    assert await probe.totals(house.root) == {"table/good": 1}
+    assert [event.stream for event in await parked(house)] == ["table/bad"]
+
+
+async def test_what_is_tried_again_holds_nothing_for_the_next(house: House) -> None:
+    handler = Deliberate()
+    await house.write("bad", b"poison", 2, 9)
+    house.consumer(handler)
+    await eventually(lambda: _parks(house, 3))
+    handler.poisoned = False
+    await request_retry(house.root, probe.SCHEMA, "table/bad")
+    await eventually(lambda: handler.at_gate)
+    assert await probe.totals(house.root) == {"table/bad": 2}
+    assert [event.version for event in await parked(house)] == [3]
 
 
 async def test_what_is_parked_stays_parked_for_the_next_replica(
