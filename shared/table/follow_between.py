@@ -11,7 +11,7 @@ from shared.table.apply_shoe import LONE_ENTRANT
 from shared.table.follow_deal import boxes_of, shoe_requested
 from shared.table.follow_hand import burn_next
 from shared.table.setup import entry_price, proposed_setup
-from shared.table.state import Betting, Seat, Shoe, Status, TableState, free_chips, staked
+from shared.table.state import Betting, Seat, Shoe, Status, TableState, free_chips
 
 MOST_WINDOWS = 10
 """After so many entry windows in which nobody entered the pot goes back (DRW-10)."""
@@ -21,7 +21,7 @@ def between_hands(state: TableState) -> e.Derived | None:
     """The next thing to do while no hand is played, unless the table waits for somebody."""
     betting, shoe = state.betting, state.shoe
     for seat in state.seats.values():
-        if seat.leaving and not staked(state, seat.player):
+        if seat.leaving and not _is_in(betting, seat.player):
             return _leaving(state, seat)
     if state.status is not Status.OPEN:
         return _closing(state)
@@ -44,6 +44,11 @@ def between_hands(state: TableState) -> e.Derived | None:
     if betting is None:
         return _betting_opened(state, shoe)
     return None
+
+
+def _is_in(betting: Betting | None, player: str) -> bool:
+    """Whether the player has a bet in the window: an entry may cost nothing (DRW-10)."""
+    return betting is not None and any(bettor == player for _, bettor, _, _ in betting.bets)
 
 
 def _betting_opened(state: TableState, shoe: Shoe) -> e.BettingOpened:

@@ -16,7 +16,7 @@ from tests.spec.draw_tables import (
     to_second_round,
 )
 from tests.spec.poker_hands import passes
-from tests.spec.tables import chips, decide
+from tests.spec.tables import chips, decide, hand, play_on
 from tests.unit.table.story import Story
 
 ACES_TOO = "As Ah 9c Jd 7s"
@@ -123,6 +123,44 @@ def test_DRW_10_the_window_waits_for_who_has_asked_to_join(let_in: bool) -> None
     story.run()
     story.bet("cid", 3, "entry", 20)
     assert story.state.betting.closed
+
+
+@pytest.mark.parametrize("removed", [False, True])
+def test_DRW_10_who_is_in_for_nothing_leaves_behind_the_hand_he_is_in(removed: bool) -> None:
+    """As who has paid does. A hand with somebody in it who is gone could not be opened, ever."""
+    story = carried_half_pot("cid", rules='{"half_pot_paid_by": "newcomers"}')
+    story.bet("ann", 1, "entry", 0)
+    if removed:
+        story.do(e.PenaltyGiven("pit", "ann", "removal", at=story.now))
+    else:
+        story.do(e.LeaveRequested("ann", story.now))
+    assert "ann" in story.state.seats
+    story.bet("cid", 4, "entry", 20)
+    story.done("bob")
+    play_on(story)
+    assert [box.owner for box in hand(story).setup.boxes] == ["ann", "cid"]
+    while story.state.hand is not None:
+        story.expire()
+        story.run()
+    assert "ann" not in story.state.seats
+    assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 980)
+
+
+def test_DRW_10_who_is_in_for_nothing_and_leaves_gets_the_pot_if_nobody_else_comes() -> None:
+    story = carried_half_pot("cid", rules='{"half_pot_paid_by": "newcomers"}')
+    story.bet("ann", 1, "entry", 0)
+    story.do(e.LeaveRequested("ann", story.now))
+    story.expire()
+    assert story.last(e.PotPaid) == e.PotPaid((e.PotShare("ann", 40),), "lone_entrant")
+    assert story.last(e.CashOutRequested) == e.CashOutRequested("ann", 980 + 40)
+
+
+def test_DRW_10_who_is_in_for_nothing_has_his_bet_back_as_the_table_closes() -> None:
+    story = carried_half_pot("cid", rules='{"half_pot_paid_by": "newcomers"}')
+    story.bet("ann", 1, "entry", 0)
+    story.do(e.LeaveRequested("ann", story.now), e.TableClosing("op", "", story.now))
+    assert story.last(e.PotPaid).why == "table_closed"
+    assert not story.state.seats
 
 
 def test_DRW_02_and_DRW_03_who_takes_the_pot_as_the_only_entrant_is_its_winner() -> None:
