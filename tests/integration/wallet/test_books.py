@@ -159,6 +159,48 @@ async def test_what_cannot_be_posted_leaves_nothing_behind(
     assert refused.value.sqlstate == state
 
 
+async def test_a_transfer_gets_no_more_legs_later(wallet: Connection) -> None:
+    """Not even such as are in balance, on accounts that another transfer moves meanwhile."""
+    with pytest.raises(asyncpg.PostgresError) as refused:
+        await post(
+            wallet,
+            [("player/bob", "EUR"), ("cashier/bob", "EUR")],
+            [(T2, "EUR")],
+            [
+                (T2, "player/bob", 10, 10, 1),
+                (T2, "cashier/bob", -10, -10, 1),
+                (T1, "player/bob", 5, 15, 2),
+                (T1, "cashier/bob", -5, -15, 2),
+            ],
+        )
+    assert refused.value.sqlstate == "WL003"
+
+
+async def test_an_account_with_the_least_that_64_bits_hold_may_be_moved(wallet: Connection) -> None:
+    least, most, later = -(2**63), 2**63 - 1, UUID(int=3)
+    transaction = wallet.transaction()
+    await transaction.start()
+    try:
+        await post(
+            wallet,
+            [("house/b1", "EUR"), ("player/bob", "EUR"), ("player/cid", "EUR")],
+            [(T2, "EUR")],
+            [
+                (T2, "house/b1", least, least, 1),
+                (T2, "player/bob", most, most, 1),
+                (T2, "player/cid", 1, 1, 1),
+            ],
+        )
+        legs = [(later, "house/b1", 1, least + 1, 2), (later, "player/cid", -1, 0, 2)]
+        await post(wallet, [], [(later, "EUR")], legs)
+        [held] = await wallet.fetch(
+            "SELECT balance FROM wallet.accounts WHERE account = 'house/b1'"
+        )
+        assert held["balance"] == least + 1
+    finally:
+        await transaction.rollback()
+
+
 @pytest.mark.parametrize(
     ("account", "currency"),
     [("chips/ann", "EUR"), ("player/a b", "EUR"), ("player/a/b", "EUR"), ("player/bob", "euro")],
