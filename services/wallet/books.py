@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import zip_longest
+from itertools import groupby, zip_longest
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
@@ -183,14 +183,18 @@ async def tell(
 
 
 def _pieces(events: Sequence[NewEvent]) -> list[tuple[NewEvent, ...]]:
-    """Cuts events so that each piece fits in one append."""
+    """Cuts events so that each piece fits in one append, and never between those that answer the
+    same event: `ChipsFunded` is in the append of its transfer."""
     pieces: list[tuple[NewEvent, ...]] = []
     piece: list[NewEvent] = []
     size_bytes = 0
-    for event in events:
-        size_bytes += len(event.payload)
-        if piece and (len(piece) == MAX_APPEND_EVENTS or size_bytes > MAX_APPEND_BYTES):
+    for _, together in groupby(events, lambda event: event.causation_id):
+        answer = list(together)
+        answer_bytes = sum(len(event.payload) for event in answer)
+        too_many = len(piece) + len(answer) > MAX_APPEND_EVENTS
+        if piece and (too_many or size_bytes + answer_bytes > MAX_APPEND_BYTES):
             pieces.append(tuple(piece))
-            piece, size_bytes = [], len(event.payload)
-        piece.append(event)
+            piece, size_bytes = [], 0
+        piece += answer
+        size_bytes += answer_bytes
     return [*pieces, tuple(piece)]

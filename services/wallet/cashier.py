@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Sequence
+from contextvars import Context
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,13 +93,17 @@ class Cashier:
         waiting = _Waiting(command, asyncio.get_running_loop().create_future())
         self._queue.append(waiting)
         if self._runner is None:
-            self._runner = asyncio.create_task(self._run(), name="cashier")
+            # Its own context: what many wait for is no one caller's, in the log as well.
+            self._runner = asyncio.create_task(self._run(), name="cashier", context=Context())
         outcome = "CANCELLED"
         try:
             answer = await waiting.answer
             outcome = "OK"
         except CroupierError as error:
             outcome = error.reason
+            raise
+        except Exception:
+            outcome = "INTERNAL"
             raise
         finally:
             _commands.labels(type(command.order).__name__, outcome).inc()

@@ -9,6 +9,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
+from prometheus_client import REGISTRY
 
 from services.wallet import books as wallet_books
 from services.wallet import cashier as cashier_module
@@ -24,6 +25,8 @@ from services.wallet.orders import (
 from shared.errors import CroupierError
 from shared.log import Append, Appended, CommandKey, append_on, open_pool
 from shared.money import Money
+from shared.rpc.access import Role
+from shared.rpc.caller import Caller, bind, caller
 from tests.integration.wallet.conftest import Ledger
 from tests.servers import Database
 from tests.wire import Wire, wire_to
@@ -44,6 +47,11 @@ def deposit(amount: int) -> Deposit:
 
 def withdraw(amount: int) -> Withdraw:
     return Withdraw(Money("EUR", amount), "")
+
+
+def outcomes_of_deposits(outcome: str) -> float:
+    labels = {"order": "Deposit", "outcome": outcome}
+    return REGISTRY.get_sample_value("croupier_wallet_commands_total", labels) or 0
 
 
 @pytest.fixture
@@ -223,10 +231,12 @@ async def test_a_command_that_the_database_refuses_harms_no_other(
         await real_post(connection, books)
 
     monkeypatch.setattr(cashier_module, "post", post)
+    failed = outcomes_of_deposits("INTERNAL")
     answers = await asyncio.gather(
         *(desks[0].execute(command(player, deposit(5))) for player in ("ann", "bob", "cid")),
         return_exceptions=True,
     )
+    assert outcomes_of_deposits("INTERNAL") == failed + 1
     assert [isinstance(answer, TransferAnswer) for answer in answers] == [True, False, True]
     assert isinstance(answers[1], ValueError)
     assert await ledger.balance("player/bob") == 0
@@ -323,6 +333,26 @@ async def test_a_log_that_moved_in_spite_of_the_heads_makes_the_cashier_try_agai
     assert isinstance(await desks[0].execute(command("ann", OpenAccount("EUR"))), AccountAnswer)
     assert calls == 2
     assert await ledger.events_of("ann") == ["AccountOpened"]
+
+
+async def test_what_the_cashier_does_is_no_one_callers(
+    desks: list[Cashier], ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Else what it logs of everybody's commands would name whoever came first."""
+    real = wallet_books.take
+    named: list[Caller | None] = []
+
+    async def take(*arguments: Any, **rest: Any) -> Any:
+        try:
+            named.append(caller())
+        except LookupError:
+            named.append(None)
+        return await real(*arguments, **rest)
+
+    monkeypatch.setattr(cashier_module, "take", take)
+    bind(Caller("ann", Role.PLAYER, "token"), uuid4())
+    await desks[0].execute(command("ann", OpenAccount("EUR")))
+    assert named == [None]
 
 
 async def test_who_waits_at_a_cashier_that_is_cancelled_hears_of_it(

@@ -215,6 +215,23 @@ async def test_more_than_one_append_holds_is_told_in_several(
     await ledger.check()
 
 
+async def test_the_word_on_chips_is_in_the_append_of_their_transfer(
+    service: Service, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wallet_books, "MAX_APPEND_EVENTS", 3)
+    await at_b1(service, tables)
+    await ledger.follow()
+    appends = await ledger.root.fetch(
+        """
+        SELECT array_agg(e.type ORDER BY e.position) AS types FROM log.blocks AS b
+          JOIN log.events AS e ON e.partition = b.partition
+           AND e.position BETWEEN b.first_position AND b.first_position + b.count - 1
+         WHERE e.stream = 'wallet/b1' GROUP BY b.first_position ORDER BY b.first_position
+        """
+    )
+    assert [each["types"] for each in appends] == [["TransferPosted", "ChipsFunded"]] * 2
+
+
 async def test_large_settlements_are_told_in_appends_that_fit(
     service: Service, tables: Tables, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
