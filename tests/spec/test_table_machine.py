@@ -9,6 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
+from services.wallet import domain
 from shared.errors import CroupierError
 from shared.sealing import Keyring
 from shared.table import events as e
@@ -19,6 +20,7 @@ from shared.table.sealer import KeyringSealer
 from shared.table.setup import bettors_on, proposed_setup
 from shared.table.state import Status, TableState, free_chips, next_clock, staked
 from shared.table.view import player_view, public_view
+from tests.spec.followed import Followed
 from tests.spec.table_moves import (
     PLAYERS,
     PROMISED,
@@ -70,6 +72,7 @@ class Table(RuleBasedStateMachine):
             open_joining=bool(seed % 2),
         )
         self.brought = 0
+        self.wallet = Followed(domain.Table("t1", "EUR", self.game), PLAYERS, CODEC)
         for player in PLAYERS[:3]:
             self._seats(player)
         self._errands(100)
@@ -208,6 +211,8 @@ class Table(RuleBasedStateMachine):
         before = self.story.state
         events = self.story.do(fact)
         self._keeps_the_chips(before, events)
+        self.wallet.follow(zip(events, hand_ids(before, events), strict=True))
+        assert self.wallet.agrees_with(self.story.state)
         self._survives_the_log(before, events)
         self._waits_for_somebody()
         self._bets_stand(before)
@@ -260,6 +265,8 @@ class Table(RuleBasedStateMachine):
         of anybody; and who owns a box does so for as long as he bets on it."""
         state = self.story.state
         betting = state.betting
+        if betting is not None:
+            assert {player for _, player, _, _ in betting.bets} <= state.seats.keys()
         if betting is None or betting.closed or state.table.between_players:
             return
         state.table.game.check_bets(state.table.settings, proposed_setup(state, None), False)
