@@ -7,26 +7,26 @@ has in this round after it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from functools import lru_cache
+from operator import sub
 
 from shared.errors import RuleError
 from shared.games.play import Decision, Option
 from shared.quick import quick
 
-NOBODY = -1
 NOT_ACTED = -1
 
 
 @quick
 @dataclass(frozen=True, slots=True)
 class Round:
-    """By seat: `chips` and `live` (still in) as the round goes on, `bets` of this round, and how
-    high the betting stood when the seat last `acted`, `NOT_ACTED` before.
+    """By seat: the `chips` as the round began, who is still in (`live`), the `bets` of this round,
+    which are still counted in `chips`, and, where bets may be short (`side_pots`), how high the
+    betting stood when the seat last `acted`, `NOT_ACTED` before.
 
-    `level` is the highest bet, `full` the least that a bet or a further raise must add, `turn` the
-    seat to act, `NOBODY` once all who remain are level.
+    `level` is the highest bet, `full` the least that a bet or a further raise must add. `to_act`
+    are the seats that have to act, in their order; none once all who remain are level.
     """
 
     chips: tuple[int, ...]
@@ -35,7 +35,7 @@ class Round:
     acted: tuple[int, ...]
     level: int
     full: int
-    turn: int
+    to_act: tuple[int, ...]
     side_pots: bool
 
 
@@ -47,148 +47,146 @@ def open_round(
     With fewer than two seats still in that have chips it is over before it begins (DRW-12).
     """
     seats = len(chips)
-    zeros = (0,) * seats
-    fresh = (NOT_ACTED,) * seats
-    turn = NOBODY
-    if len([1 for still_in, left in zip(live, chips, strict=True) if still_in and left]) >= 2:
-        turn = _next(chips, live, zeros, fresh, 0, first - 1, side_pots)
-    return Round(chips, live, zeros, fresh, 0, min_bet, turn, side_pots)
+    to_act = [seat for seat in _going_round(seats, first) if live[seat]]
+    able = [seat for seat in to_act if chips[seat]] if 0 in chips else to_act
+    if len(able) < 2:
+        to_act = []
+    elif side_pots:
+        to_act = able
+    bets, acted = (0,) * seats, (NOT_ACTED,) * seats
+    return Round(chips, live, bets, acted, 0, min_bet, tuple(to_act), side_pots)
 
 
-def _next(
-    chips: Sequence[int],
-    live: Sequence[bool],
-    bets: Sequence[int],
-    acted: Sequence[int],
-    level: int,
-    after: int,
-    side_pots: bool,
-) -> int:
-    """The next seat that must act, going round from `after`; a seat without chips is passed over
-    under `side_pots` (DRW-12)."""
-    seat = after
-    for _ in chips:
-        seat = seat + 1 if seat + 1 < len(chips) else 0
-        if (
-            live[seat]
-            and (bets[seat] < level or acted[seat] == NOT_ACTED)
-            and (chips[seat] or not side_pots)
-        ):
-            return seat
-    return NOBODY
+def next_round(last: Round, first: int, min_bet: int) -> Round:
+    """The round after `last`, with the chips that it left."""
+    chips = tuple(map(sub, last.chips, last.bets))
+    return open_round(chips, last.live, first, min_bet, last.side_pots)
+
+
+@lru_cache(maxsize=64)
+def _going_round(seats: int, first: int) -> tuple[int, ...]:
+    return (*range(first, seats), *range(first))
 
 
 def act(now: Round, decision: Decision) -> Round:
     """The round after the decision of the seat whose turn it is; `RuleError` `ILLEGAL_DECISION`,
     `BAD_STAKE`, `NOT_REOPENED`, `BET_TOO_SMALL` or `INSUFFICIENT_CHIPS`, asked in that order."""
-    do = decision.do
-    if do not in words(now):
-        raise RuleError("ILLEGAL_DECISION", f"{do!r} is not allowed now", "action")
-    seat = now.turn
-    match do:
-        case "fold":
+    do, seat = decision.do, now.to_act[0]
+    has_chips = now.chips[seat] != now.bets[seat]  # DRW-12: not always, under `match_or_fold`
+    if now.level:
+        if do == "fold":
             return fold(now)
-        case "check":
-            return _advance(now, now.bets[seat])
-        case "call":
-            return _advance(now, _call(now))
-    amount = decision.amount
-    _check_amount(now, do, amount)
-    return _advance(now, amount)
-
-
-def words(now: Round) -> tuple[str, ...]:
-    """What the seat whose turn it is may do at all; whether a `raise` is open to it is for
-    `NOT_REOPENED` to say."""
-    if now.chips[now.turn]:
-        return ("fold", "call", "raise") if now.level else ("check", "bet")
-    # DRW-12: without chips under `match_or_fold`.
-    return ("fold",) if now.level else ("check",)
+        if do == "call" and has_chips:
+            return _call(now, seat)
+        if do == "raise" and has_chips:
+            return _bet(now, seat, decision.amount)
+    elif do == "check":
+        return _passed(now, now.live, now.bets)
+    elif do == "bet" and has_chips:
+        return _bet(now, seat, decision.amount)
+    raise RuleError("ILLEGAL_DECISION", f"{do!r} is not allowed now", "action")
 
 
 def fold(now: Round) -> Round:
     """The seat whose turn it is leaves the hand; the next is to act."""
-    live = _with(now.live, now.turn, False)
-    turn = _next(now.chips, live, now.bets, now.acted, now.level, now.turn, now.side_pots)
-    return Round(now.chips, live, now.bets, now.acted, now.level, now.full, turn, now.side_pots)
+    return _passed(now, _without(now.live, now.to_act[0]), now.bets)
 
 
-def leave(now: Round, seat: int) -> Round:
-    """The seat is no longer in the hand; what it has bet stays (DRW-07)."""
-    return replace(now, live=_with(now.live, seat, False))
+def leave(last: Round, seat: int) -> Round:
+    """The seat leaves the hand between the rounds; what it has bet stays (DRW-07)."""
+    return replace(last, live=_without(last.live, seat))
 
 
-def _call(now: Round) -> int:
-    """The caller's bet: the level or, under `side_pots`, all he has (DRW-12)."""
-    have = now.bets[now.turn] + now.chips[now.turn]
-    if have < now.level and not now.side_pots:
+def _without(live: tuple[bool, ...], seat: int) -> tuple[bool, ...]:
+    still = list(live)
+    still[seat] = False
+    return tuple(still)
+
+
+def _call(now: Round, seat: int) -> Round:
+    """The caller goes up to the level or, under `side_pots`, puts in all he has (DRW-12)."""
+    bets, have = list(now.bets), now.chips[seat]
+    if have >= now.level:
+        bets[seat] = now.level
+    elif now.side_pots:
+        bets[seat] = have
+    else:
         raise RuleError("INSUFFICIENT_CHIPS", f"{now.level} is more than {have}", "action")
-    return min(have, now.level)
+    return _passed(now, now.live, tuple(bets))
 
 
-def _check_amount(now: Round, do: str, amount: int) -> None:
-    """Whether the seat may bet, or raise to, this amount."""
+def _passed(now: Round, live: tuple[bool, ...], bets: tuple[int, ...]) -> Round:
+    """The seat has folded, checked or called; the next is to act."""
+    acted = _acted(now, now.level) if now.side_pots else now.acted
+    return Round(now.chips, live, bets, acted, now.level, now.full, now.to_act[1:], now.side_pots)
+
+
+def _acted(now: Round, level: int) -> tuple[int, ...]:
+    acted = list(now.acted)
+    acted[now.to_act[0]] = level
+    return tuple(acted)
+
+
+def _bet(now: Round, seat: int, amount: int) -> Round:
+    """A bet or a raise to this amount: all others who are in, and have chips, are to act again."""
+    chips, live, level, full, side_pots = now.chips, now.live, now.level, now.full, now.side_pots
     if amount <= 0:
         raise RuleError("BAD_STAKE", f"{amount} is no bet", "amount")
-    if do == "raise" and not _reopened(now):
+    if side_pots and not _reopened(now, seat):
         raise RuleError("NOT_REOPENED", "the short bets since do not add up to a raise", "action")
-    have = now.bets[now.turn] + now.chips[now.turn]
-    least = now.level + now.full
-    short = now.side_pots and amount == have and amount > now.level
-    if amount < least and not short:
-        raise RuleError("BET_TOO_SMALL", f"{amount} is less than {least}", "amount")
-    if amount > have:
+    have = chips[seat]
+    if amount < level + full:
+        if not (side_pots and amount == have and amount > level):
+            raise RuleError("BET_TOO_SMALL", f"{amount} is less than {level + full}", "amount")
+        # A short bet or raise leaves what a full one is as it was.
+    elif amount > have:
         raise RuleError("INSUFFICIENT_CHIPS", f"{amount} is more than {have}", "amount")
+    else:
+        full = amount - level
+    bets = list(now.bets)
+    bets[seat] = amount
+    acted = now.acted
+    to_act = [other for other in _going_round(len(live), seat)[1:] if live[other]]
+    if side_pots:
+        acted = _acted(now, amount)
+        to_act = [other for other in to_act if chips[other] != bets[other]]
+    return Round(chips, live, tuple(bets), acted, amount, full, tuple(to_act), side_pots)
 
 
-def _reopened(now: Round) -> bool:
+def _reopened(now: Round, seat: int) -> bool:
     """Whether the seat may raise: it has not acted, or the betting has since gone up by a full bet
-    or raise, be it in short ones (DRW-12)."""
-    acted = now.acted[now.turn]
+    or raise, be it in short ones (DRW-12). Where no bet can be short it always may."""
+    acted = now.acted[seat]
     return acted == NOT_ACTED or now.level - acted >= now.full
 
 
-def _advance(now: Round, bet: int) -> Round:
-    """The seat has `bet` in the round now; the next is to act."""
-    seat = now.turn
-    chips, bets, level, full = now.chips, now.bets, now.level, now.full
-    if bet != bets[seat]:
-        chips = _with(chips, seat, chips[seat] + bets[seat] - bet)
-        bets = _with(bets, seat, bet)
-    if bet > level:
-        # A short bet or raise leaves what a full one is as it was.
-        full = max(full, bet - level)
-        level = bet
-    acted = _with(now.acted, seat, level)
-    turn = _next(chips, now.live, bets, acted, level, seat, now.side_pots)
-    return Round(chips, now.live, bets, acted, level, full, turn, now.side_pots)
+Outlook = tuple[int, int, int, int, bool, bool]
+"""What the options of a seat follow from: level, full, what it has bet and has in chips, both as in
+`Round`, whether it may raise, and whether there are side pots."""
 
 
-_Value = TypeVar("_Value")
-
-
-def _with(values: tuple[_Value, ...], seat: int, value: _Value) -> tuple[_Value, ...]:
-    after = list(values)
-    after[seat] = value
-    return tuple(after)
+def outlook(now: Round) -> Outlook:
+    """That of the seat whose turn it is."""
+    seat, side_pots = now.to_act[0], now.side_pots
+    may_raise = not side_pots or _reopened(now, seat)
+    return now.level, now.full, now.bets[seat], now.chips[seat], may_raise, side_pots
 
 
 _FOLD, _CHECK = (Option("fold"),), (Option("check"),)
 
 
-def options(now: Round) -> tuple[Option, ...]:
-    """What the seat whose turn it is may do, with its price or bounds: just what `act` accepts."""
-    seat = now.turn
-    chips, level = now.chips[seat], now.level
+def options(
+    level: int, full: int, bet: int, have: int, may_raise: bool, side_pots: bool
+) -> tuple[Option, ...]:
+    """What a seat with this outlook may do, with its price or bounds: just what `act` accepts."""
     made: tuple[Option, ...] = _FOLD if level else _CHECK
-    if not chips:  # DRW-12: under `match_or_fold`
+    if bet == have:  # DRW-12: under `match_or_fold`
         return made
-    have = now.bets[seat] + chips
-    if level and (have >= level or now.side_pots):
-        made = (*made, Option("call", min(have, level) - now.bets[seat]))
-    least = level + now.full
-    if now.side_pots and have > level:
+    if level and (have >= level or side_pots):
+        made = (*made, Option("call", min(have, level) - bet))
+    least = level + full
+    if side_pots and have > level:
         least = min(least, have)
-    if have >= least and _reopened(now):
+    if have >= least and may_raise:
         made = (*made, Option("raise" if level else "bet", 0, least, have))
     return made

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import sub
 
 from shared.errors import RuleError
 from shared.games import draw_betting as betting
@@ -45,6 +46,7 @@ WAGERS: tuple[str, ...] = ()  # Entries are not chosen: `Setup.entries` and the 
 
 CARDS = 5
 MOST_EXCHANGED = 3  # DRW-08
+NOBODY = -1
 WAGER = "pot"
 """The wager of the result's lines: what a player put in all pots, and what came back (DRW-11)."""
 
@@ -90,8 +92,8 @@ class Hand:
     phase: str
     round: Round
     cards: tuple[tuple[Cell, ...], ...]
-    opener: int = betting.NOBODY
-    exchanger: int = betting.NOBODY
+    opener: int = NOBODY
+    exchanger: int = NOBODY
     discards: tuple[int, ...] = ()
     done: Done | None = None
 
@@ -105,42 +107,44 @@ def start(settings: Settings, setup: Setup) -> Hand:
     """The hand once all have paid in; `first` is dealt first or, where nobody sits there, the next
     player on (DRW-03). Raises what `check_bets` raises."""
     check_bets(settings, setup)
-    paid = paid_in(setup)
+    boxes, paid = setup.boxes, paid_in(setup)
     # Seats are boxes from the first dealt on.
-    at = next((at for at, box in enumerate(setup.boxes) if box.number >= setup.first), 0)
-    boxes, paid = setup.boxes[at:] + setup.boxes[:at], paid[at:] + paid[:at]
+    at = next((at for at, box in enumerate(boxes) if box.number >= setup.first), 0)
+    if at:
+        boxes, paid = boxes[at:] + boxes[:at], paid[at:] + paid[:at]
     count = len(boxes)
-    stacks = tuple([setup.stacks[box.owner] for box in boxes])
+    stacks = [setup.stacks[box.owner] for box in boxes]
     seats = Seats(
-        settings=settings,
-        boxes=tuple([box.number for box in boxes]),
-        players=tuple([box.owner for box in boxes]),
-        stacks=stacks,
+        settings,
+        tuple([box.number for box in boxes]),
+        tuple([box.owner for box in boxes]),
+        tuple(stacks),
         by_box=(*range(count - at, count), *range(count - at)),
         min_bet=settings.min_bet or setup.ante,
         carried_pot=setup.carried_pot,
     )
-    chips = tuple([stack - entry for stack, entry in zip(stacks, paid, strict=True)])
+    chips = tuple(map(sub, stacks, paid))
     now = betting.open_round(chips, (True,) * count, 0, seats.min_bet, settings.side_pots)
     return Hand(seats, DEALING, now, ((),) * count)
 
 
 def next_step(hand: Hand) -> Step:
     """What the hand waits for."""
-    phase = hand.phase
+    phase, seats, now = hand.phase, hand.seats, hand.round
     if phase in _BETTING:
-        return _due(hand, hand.round.turn, betting.options(hand.round))
+        seat = now.to_act[0]
+        return _turn_to_bet(phase, seats.boxes[seat], seats.players[seat], betting.outlook(now))
     if phase == EXCHANGE:
-        return _due(hand, hand.exchanger, _EXCHANGE)
+        return _turn_to_exchange(seats.boxes[hand.exchanger], seats.players[hand.exchanger])
     if phase == DRAWING:
-        slot = Slot(f"box{hand.seats.boxes[hand.exchanger]}", Face.OWNER)
+        slot = Slot(f"box{seats.boxes[hand.exchanger]}", Face.OWNER)
         return Deal((slot,) * len(hand.discards))
     if phase == DEALING:
-        return _five_passes(hand.seats.boxes)
+        return _five_passes(seats.boxes)
     if phase == LOOKING:
         return Show(_turns(hand, range(len(hand.cards)), Face.OWNER))
     if phase == SHOWDOWN:
-        return Show(_turns(hand, _live(hand.round), Face.UP))
+        return Show(_turns(hand, _live(now), Face.UP))
     assert hand.done is not None
     return hand.done
 
@@ -151,12 +155,21 @@ def _five_passes(boxes: tuple[int, ...]) -> Deal:
     return Deal(tuple(Slot(f"box{box}", Face.DOWN) for box in boxes) * CARDS)
 
 
+@lru_cache(maxsize=4096)
+def _turn_to_bet(phase: str, box: int, player: str, outlook: betting.Outlook) -> Decisions:
+    return _turn(phase, box, player, betting.options(*outlook))
+
+
 _EXCHANGE = (Option("exchange", counts=tuple(range(MOST_EXCHANGED + 1))),)
 
 
-def _due(hand: Hand, seat: int, options: tuple[Option, ...]) -> Decisions:
-    due = Due(hand.seats.boxes[seat], hand.seats.players[seat], options)
-    return Decisions(hand.phase, (due,), together=False)
+@lru_cache(maxsize=4096)
+def _turn_to_exchange(box: int, player: str) -> Decisions:
+    return _turn(EXCHANGE, box, player, _EXCHANGE)
+
+
+def _turn(phase: str, box: int, player: str, options: tuple[Option, ...]) -> Decisions:
+    return Decisions(phase, (Due(box, player, options),), together=False)
 
 
 def _turns(hand: Hand, seats: range | tuple[int, ...], face: Face) -> tuple[Turn, ...]:
@@ -185,11 +198,13 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
         seats = len(hand.cards)
         cards = tuple([cells[seat::seats] for seat in range(seats)])
         return Hand(hand.seats, LOOKING, hand.round, cards)
-    mine = list(hand.cards[hand.exchanger])
+    exchanger = hand.exchanger
+    mine = list(hand.cards[exchanger])
     for place, cell in zip(hand.discards, cells, strict=True):
         mine[place] = cell
-    cards = (*hand.cards[: hand.exchanger], tuple(mine), *hand.cards[hand.exchanger + 1 :])
-    return _exchange_from(hand, hand.round, cards, hand.exchanger + 1)
+    held = list(hand.cards)
+    held[exchanger] = tuple(mine)
+    return _exchange_from(hand, hand.round, tuple(held), exchanger + 1)
 
 
 def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
@@ -197,31 +212,31 @@ def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     seen = {cell.position: cell for cell in cells}
     cards = tuple([tuple([seen.get(cell.position, cell) for cell in held]) for held in hand.cards])
     if hand.phase == LOOKING:
-        return _open_round(hand, BETTING_1, hand.round, cards, 0)
+        # Its first round is open since the start.
+        return _going_on(Hand(hand.seats, BETTING_1, hand.round, cards))
     return _settle_showdown(hand, cards)
 
 
 def decide(hand: Hand, decision: Decision) -> Hand:
     """The hand after a decision; `RuleError` with the hand script's reasons, in their order."""
-    betting_on = hand.phase in _BETTING
-    if not betting_on and hand.phase != EXCHANGE:
-        raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
-    seat = hand.round.turn if betting_on else hand.exchanger
-    if hand.seats.boxes[seat] != decision.box:
-        raise RuleError("NOT_YOUR_TURN", f"it is box {hand.seats.boxes[seat]}'s turn", "box")
-    if not betting_on:
-        return _exchange(hand, decision)
-    if decision.do == TIMEOUT:
-        now = betting.fold(hand.round)
+    phase, seats, now = hand.phase, hand.seats, hand.round
+    if phase in _BETTING:
+        seat = now.to_act[0]
+    elif phase == EXCHANGE:
+        seat = hand.exchanger
     else:
-        now = betting.act(hand.round, decision)
-    opener = hand.opener
-    if decision.do == "bet" and hand.phase == BETTING_1:
-        opener = seat
-    after = Hand(hand.seats, hand.phase, now, hand.cards, opener)
+        raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
+    if seats.boxes[seat] != decision.box:
+        raise RuleError("NOT_YOUR_TURN", f"it is box {seats.boxes[seat]}'s turn", "box")
+    if phase == EXCHANGE:
+        return _exchange(hand, decision)
+    do = decision.do
+    now = betting.fold(now) if do == TIMEOUT else betting.act(now, decision)
+    opener = seat if do == "bet" and phase == BETTING_1 else hand.opener
+    after = Hand(seats, phase, now, hand.cards, opener)
     if now.live.count(True) == 1:
         return _settle_uncontested(after)
-    return after if now.turn != betting.NOBODY else _close_round(after)
+    return _going_on(after)
 
 
 def default(hand: Hand, box: int) -> Decision:
@@ -229,21 +244,17 @@ def default(hand: Hand, box: int) -> Decision:
     return Decision(box, TIMEOUT)
 
 
-def _open_round(
-    hand: Hand, phase: str, last: Round, cards: tuple[tuple[Cell, ...], ...], first: int
-) -> Hand:
-    """A betting round, or what comes after it where it is skipped (DRW-12)."""
-    seats = hand.seats
-    now = betting.open_round(last.chips, last.live, first, seats.min_bet, seats.settings.side_pots)
-    opened = Hand(seats, phase, now, cards, hand.opener)
-    return opened if now.turn != betting.NOBODY else _close_round(opened)
+def _going_on(hand: Hand) -> Hand:
+    """The hand as it is while somebody has to act in the round, else what follows; a round can be
+    over before it begins (DRW-12)."""
+    return hand if hand.round.to_act else _close_round(hand)
 
 
 def _close_round(hand: Hand) -> Hand:
     """What follows a round in which all who remain are level."""
     now = hand.round
     # DRW-12: while a player still in has no chips, a round that nobody bets is not carried.
-    unplayed = not now.level and all(now.chips[seat] for seat in _live(now))
+    unplayed = not now.level and all([now.chips[seat] for seat in _live(now)])
     if hand.phase == BETTING_1:
         if unplayed:  # DRW-06
             return _carry(hand, "ante", "DRW-06")
@@ -259,29 +270,31 @@ def _exchange_from(hand: Hand, now: Round, cards: tuple[tuple[Cell, ...], ...], 
     for exchanger in range(seat, len(cards)):
         if now.live[exchanger]:
             return Hand(hand.seats, EXCHANGE, now, cards, hand.opener, exchanger)
-    return _open_round(hand, BETTING_2, now, cards, max(hand.opener, 0))
+    second = betting.next_round(now, max(hand.opener, 0), hand.seats.min_bet)
+    return _going_on(Hand(hand.seats, BETTING_2, second, cards, hand.opener))
 
 
 def _exchange(hand: Hand, decision: Decision) -> Hand:
     """DRW-08: up to three cards at once; a player who runs out of time folds."""
+    exchanger, cards = hand.exchanger, hand.cards
     if decision.do == TIMEOUT:
-        now = betting.leave(hand.round, hand.exchanger)
-        after = Hand(hand.seats, EXCHANGE, now, hand.cards, hand.opener)
+        now = betting.leave(hand.round, exchanger)
+        after = Hand(hand.seats, EXCHANGE, now, cards, hand.opener)
         if now.live.count(True) == 1:
             return _settle_uncontested(after)
-        return _exchange_from(after, now, hand.cards, hand.exchanger + 1)
+        return _exchange_from(after, now, cards, exchanger + 1)
     if decision.do != "exchange":
         raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not allowed now", "action")
-    held = [cell.card for cell in hand.cards[hand.exchanger]]
     named = decision.cards
+    if not named:
+        return _exchange_from(hand, hand.round, cards, exchanger + 1)
     if len(named) > MOST_EXCHANGED or len(set(named)) < len(named):
         raise RuleError("BAD_EXCHANGE", "up to three different cards", "positions")
-    if any(card not in held for card in named):
+    places = {cell.card: place for place, cell in enumerate(cards[exchanger])}
+    if not places.keys() >= set(named):
         raise RuleError("BAD_EXCHANGE", "a card is not held", "positions")
-    if not named:
-        return _exchange_from(hand, hand.round, hand.cards, hand.exchanger + 1)
-    discards = tuple([held.index(card) for card in named])
-    return Hand(hand.seats, DRAWING, hand.round, hand.cards, hand.opener, hand.exchanger, discards)
+    discards = tuple([places[card] for card in named])
+    return Hand(hand.seats, DRAWING, hand.round, cards, hand.opener, exchanger, discards)
 
 
 def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
@@ -321,67 +334,66 @@ def standing(hand: Hand) -> tuple[int, int, tuple[InPot, ...]]:
     return now.level if betting_on else 0, now.full if betting_on else 0, stakes
 
 
-def _put(hand: Hand) -> tuple[int, ...]:
-    pairs = zip(hand.seats.stacks, hand.round.chips, strict=True)
-    return tuple([stack - chips for stack, chips in pairs])
+def _put(hand: Hand) -> list[int]:
+    now = hand.round
+    amounts = zip(hand.seats.stacks, now.chips, now.bets, strict=True)
+    return [stack - chips + bet for stack, chips, bet in amounts]
+
+
+def _put_by_box(hand: Hand) -> list[int]:
+    put = _put(hand)
+    return [put[seat] for seat in hand.seats.by_box]
 
 
 def _carry(hand: Hand, entry: str, clause: str) -> Hand:
     """Nobody played for the pot: it stays for the next hand."""
-    put = _put(hand)
-    left = tuple([put[seat] for seat in hand.seats.by_box])
-    nothing = Payout((0,) * len(put), hand.seats.carried_pot + sum(put), 0, (), left)
-    return _over(hand, "carried", nothing, entry, clause)
+    put = _put_by_box(hand)
+    nothing = Payout((0,) * len(put), hand.seats.carried_pot + sum(put), 0, (), tuple(put))
+    return _over(hand, "carried", put, nothing, entry, clause)
 
 
 def _settle_uncontested(hand: Hand) -> Hand:
     """All but one have folded: he takes the pot and shows nothing (DRW-07)."""
-    seats = hand.seats
-    put = _put(hand)
-    by_box = [put[seat] for seat in seats.by_box]
+    seats, put = hand.seats, _put_by_box(hand)
     winner = seats.by_box.index(hand.round.live.index(True))
-    payout = uncontested(by_box, winner, seats.carried_pot, seats.settings.rake)
-    return _over(hand, "uncontested", payout, None, "DRW-07")
+    payout = uncontested(put, winner, seats.carried_pot, seats.settings.rake)
+    return _over(hand, "uncontested", put, payout, None, "DRW-07")
 
 
 def _settle_showdown(hand: Hand, cards: tuple[tuple[Cell, ...], ...]) -> Hand:
     """The hands still in, as they were shown, for the pots that each paid into (DRW-11)."""
-    seats = hand.seats
-    put = _put(hand)
+    seats, live, put = hand.seats, hand.round.live, _put_by_box(hand)
     strengths = {
-        at: strength(known(cards[seat]))
-        for at, seat in enumerate(seats.by_box)
-        if hand.round.live[seat]
+        at: strength(known(cards[seat])) for at, seat in enumerate(seats.by_box) if live[seat]
     }
     payout = showdown(
-        [put[seat] for seat in seats.by_box],
-        strengths,
-        seats.carried_pot,
-        seats.settings.rake,
-        seats.settings.tie_carries,
+        put, strengths, seats.carried_pot, seats.settings.rake, seats.settings.tie_carries
     )
     if payout.carried:
-        return _over(hand, "carried", payout, "half_pot", "DRW-10")
-    return _over(hand, "showdown", payout, None, "DRW-11")
+        return _over(hand, "carried", put, payout, "half_pot", "DRW-10")
+    return _over(hand, "showdown", put, payout, None, "DRW-11")
 
 
-def _over(hand: Hand, result: str, payout: Payout, next_entry: str | None, clause: str) -> Hand:
+def _over(
+    hand: Hand, result: str, put: list[int], payout: Payout, next_entry: str | None, clause: str
+) -> Hand:
+    """The result; what was `put` in, as the payout, in the order of the boxes."""
     seats = hand.seats
-    put = _put(hand)
-    left = zip([seats.players[seat] for seat in seats.by_box], payout.left, strict=True)
+    boxes, players = seats.boxes, seats.players
+    amounts = zip(seats.by_box, put, payout.won, strict=True)
+    lines = [Line(boxes[seat], players[seat], WAGER, stake, won) for seat, stake, won in amounts]
+    left: tuple[tuple[str, int], ...] = ()
+    if payout.carried:
+        who = [players[seat] for seat in seats.by_box]
+        left = tuple(zip(who, payout.left, strict=True))
     done = Done(
         result,
-        tuple(
-            [
-                Line(seats.boxes[seat], seats.players[seat], WAGER, put[seat], won)
-                for seat, won in zip(seats.by_box, payout.won, strict=True)
-            ]
-        ),
+        tuple(lines),
         carried_pot=payout.carried,
-        carried_by=tuple(left) if payout.carried else (),
         next_entry=next_entry,
-        winners=tuple([seats.boxes[seats.by_box[at]] for at in payout.winners]),
+        winners=tuple([boxes[seats.by_box[at]] for at in payout.winners]),
         rake=payout.rake,
+        carried_by=left,
         clauses=(clause,),
     )
     return Hand(seats, OVER, hand.round, hand.cards, hand.opener, done=done)
