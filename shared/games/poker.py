@@ -7,9 +7,9 @@ is better and equal is a tie, by the kind first, then by the cards that make it,
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
-from phevaluator.evaluator import evaluate_cards
+from phevaluator import _pheval
 
 from shared.cards import Card, parse_card
 
@@ -31,11 +31,21 @@ HAND_NAMES: tuple[str, ...] = (
 
 # phevaluator counts the 7,462 classes of five-card hands from the best (1) to the worst.
 _CLASSES = 7462
+# Its functions in C by the number of cards: the one in Python around them, which reads cards in
+# other forms too, takes five times as long.
+_EVALUATE: Mapping[int, Callable[..., int]] = {
+    5: _pheval.evaluate_5cards,
+    6: _pheval.evaluate_6cards,
+    7: _pheval.evaluate_7cards,
+}
 
 
 def strength(cards: Iterable[Card]) -> Strength:
     """The strength of the best five of five to seven different cards; else `ValueError`."""
-    return _CLASSES + 1 - int(evaluate_cards(*cards))
+    held = tuple(cards)
+    if len(held) not in _EVALUATE:
+        raise ValueError(f"a hand of {len(held)} cards")
+    return _CLASSES + 1 - _EVALUATE[len(held)](*held)
 
 
 def _weakest(hand: str) -> Strength:
