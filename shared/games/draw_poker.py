@@ -254,7 +254,7 @@ def _close_round(hand: Hand) -> Hand:
     """What follows a round in which all who remain are level."""
     now = hand.round
     # DRW-12: while a player still in has no chips, a round that nobody bets is not carried.
-    unplayed = not now.level and all([now.chips[seat] for seat in _live(now)])
+    unplayed = not now.level and 0 not in [now.chips[seat] for seat in _live(now)]
     if hand.phase == BETTING_1:
         if unplayed:  # DRW-06
             return _carry(hand, "ante", "DRW-06")

@@ -10,11 +10,11 @@ from shared.cards import DECK
 from shared.errors import RuleError
 from shared.games import boxes
 from shared.games.oasis_bets import check_bets as check_bets
+from shared.games.oasis_options import BET, EXCHANGE, FOLD, LOOK, betting, offer, paying
 from shared.games.oasis_settings import EXCHANGES, Settings
 from shared.games.oasis_settings import settings as settings
 from shared.games.oasis_shares import (
     Playing,
-    Share,
     bonus_stands,
     insurance_limits,
     lines,
@@ -28,7 +28,6 @@ from shared.games.play import (
     Done,
     Due,
     Face,
-    Option,
     Setup,
     ShoeRules,
     Show,
@@ -57,9 +56,8 @@ DEALING, DECIDING, LOOKING, DRAWING = "dealing", "bet", "looking", "drawing"
 SEEING, FINAL, REVEALING, OVER = "seeing", "final", "revealing", "over"
 _DECISIONS = (DECIDING, FINAL)
 
-LOOK = "look"
-"""The word of an owner who looks at a box: no decision yet (OAS-05)."""
-_BET, _FOLD, _EXCHANGE = "bet", "fold", "exchange"
+_BLIND_WORDS = (BET, FOLD)
+_UNSEEN_WORDS, _SEEN_WORDS = (LOOK, BET, FOLD), (BET, FOLD, EXCHANGE)
 
 
 @quick
@@ -95,8 +93,8 @@ def next_step(hand: Hand) -> Step:
     """What the hand waits for."""
     phase = hand.phase
     if phase in _DECISIONS:
-        due = tuple([_due(hand, hand.boxes[at]) for at in _to_decide(hand)])
-        return Decisions(phase, due, False)
+        due = [_due(hand, hand.boxes[at]) for at in _to_decide(hand)]
+        return Decisions(phase, tuple(due), False)
     if phase == LOOKING:
         return Show(_turns(hand.boxes[hand.looked[-1]], Face.OWNER))
     if phase == DEALING:
@@ -134,7 +132,7 @@ def _to_decide(hand: Hand) -> list[int]:
     """The boxes that may decide now: one after the other in dealing order, at a table of class
     `vip` or `private` in any order (OAS-05); exchangers in the order of the exchange (OAS-08)."""
     if hand.phase == FINAL:
-        return [at for at in hand.exchanging if hand.boxes[at].word == _EXCHANGE][:1]
+        return [at for at in hand.exchanging if hand.boxes[at].word == EXCHANGE][:1]
     due: list[int] = []
     for at, box in enumerate(hand.boxes):
         if not box.word:
@@ -144,32 +142,10 @@ def _to_decide(hand: Hand) -> list[int]:
     return due
 
 
-_LOOK_OPTION, _FOLD_OPTION = Option(LOOK), Option(_FOLD)
-_BLIND_WORDS = (_BET, _FOLD)
-_UNSEEN_WORDS, _SEEN_WORDS = (LOOK, _BET, _FOLD), (_BET, _FOLD, _EXCHANGE)
-
-
 def _due(hand: Hand, box: Playing) -> Due:
-    options = []
     words = _words(hand, box)
-    owner = box.owner
-    if LOOK in words:
-        options.append(_LOOK_OPTION)
-    if _affords(hand, owner, owner.bet):
-        insured = _insurable(hand, box) if box.looked else ()
-        options.append(Option(_BET, owner.bet, insurance_max=insured))
-    options.append(_FOLD_OPTION)
-    if _EXCHANGE in words:
-        left = _cards_left(hand)
-        prices = {
-            count: price
-            for count, price in zip(EXCHANGES, hand.settings.prices_of(owner.ante), strict=True)
-            if count <= left and _affords(hand, owner, price)
-        }
-        if prices:
-            counts, costs = tuple(prices), tuple(prices.values())
-            options.append(Option(_EXCHANGE, counts=counts, prices=costs))
-    return Due(box.number, owner.player, tuple(options))
+    left = _cards_left(hand) if EXCHANGE in words else 0
+    return offer(hand.settings, hand.chips, box, words, left)
 
 
 def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
@@ -180,25 +156,12 @@ def _words(hand: Hand, box: Playing) -> tuple[str, ...]:
     return _SEEN_WORDS if box.looked else _UNSEEN_WORDS
 
 
-def _affords(hand: Hand, share: Share, cost: int) -> bool:
-    return hand.chips.get(share.player, cost) >= cost
-
-
-def _insurable(hand: Hand, box: Playing) -> tuple[tuple[str, int], ...]:
-    """The greatest insurance of each bettor if the box bets, as far as his chips go."""
-    limits = insurance_limits(hand.settings, _betting(hand, box) if hand.chips else box)
-    if hand.chips:
-        for share in box.shares:
-            if share.player in limits and share.player in hand.chips:
-                left = hand.chips[share.player] - share.bet
-                limits[share.player] = min(limits[share.player], left)
-    return tuple([(player, limit) for player, limit in limits.items() if limit > 0])
-
-
 def _cards_left(hand: Hand) -> int:
     """What exchanges not yet asked for may take of the 52 (OAS-15)."""
-    asked = sum([len(box.discards) for box in hand.boxes])
-    return len(DECK) - CARDS * (len(hand.boxes) + 1) - asked
+    left = len(DECK) - CARDS * (len(hand.boxes) + 1)
+    for box in hand.boxes:
+        left -= len(box.discards)
+    return left
 
 
 def _turns(box: Playing, face: Face) -> tuple[Turn, ...]:
@@ -261,12 +224,12 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     if decision.do == LOOK:
         looked = (*hand.looked, at)
         return Hand(hand.settings, LOOKING, hand.boxes, hand.chips, hand.dealer, looked)
-    if decision.do == _EXCHANGE:
+    if decision.do == EXCHANGE:
         return _exchange(hand, at, decision)
-    if decision.do == _BET:
+    if decision.do == BET:
         return _bet(hand, at, decision)
     _refuse_insurance(decision)
-    return _decided(hand, at, box.decided(_FOLD, box.shares, box.discards), {})
+    return _decided(hand, at, box.decided(FOLD, box.shares, box.discards), {})
 
 
 def staying(hand: Hand, box: int) -> tuple[str, ...]:
@@ -277,7 +240,7 @@ def staying(hand: Hand, box: int) -> tuple[str, ...]:
 
 def default(hand: Hand, box: int) -> Decision:
     """The clock folds: it stakes nothing more (TAB-06)."""
-    return Decision(box, _FOLD)
+    return Decision(box, FOLD)
 
 
 def _exchange(hand: Hand, at: int, decision: Decision) -> Hand:
@@ -295,18 +258,20 @@ def _exchange(hand: Hand, at: int, decision: Decision) -> Hand:
     costs = {share.player: hand.settings.prices_of(share.ante)[count] for share in box.shares}
     shares = [
         share.exchanging(costs[share.player]) if share.in_play else share
-        for share in _paying(hand, box, costs)
+        for share in paying(hand.chips, box, costs)
     ]
     places = tuple([held.index(card) for card in named])
-    return _decided(hand, at, box.decided(_EXCHANGE, tuple(shares), places), costs)
+    return _decided(hand, at, box.decided(EXCHANGE, tuple(shares), places), costs)
 
 
 def _bet(hand: Hand, at: int, decision: Decision) -> Hand:
     """Twice the antes, and with it the insurance (OAS-07, OAS-14)."""
-    after = _betting(hand, hand.boxes[at])
+    after = betting(hand.chips, hand.boxes[at])
     if decision.insurance:
         after = _insured(hand, after, dict(decision.insurance))
-    costs = {share.player: share.bet + share.insurance for share in after.shares}
+    costs: Mapping[str, int] = {}
+    if hand.chips:
+        costs = {share.player: share.bet + share.insurance for share in after.shares}
     return _decided(hand, at, after, costs)
 
 
@@ -328,24 +293,6 @@ def _insured(hand: Hand, box: Playing, insured: Mapping[str, int]) -> Playing:
     return box.decided(box.word, tuple(shares), box.discards)
 
 
-def _betting(hand: Hand, box: Playing) -> Playing:
-    """The box with its bets made."""
-    costs = {share.player: share.bet for share in box.shares} if hand.chips else {}
-    return box.decided(_BET, _paying(hand, box, costs), box.discards)
-
-
-def _paying(hand: Hand, box: Playing, costs: Mapping[str, int]) -> tuple[Share, ...]:
-    """The shares of those who pay: a further bettor who cannot folds his (OAS-07)."""
-    if not hand.chips:
-        return box.shares
-    return tuple(
-        share
-        if share is box.owner or _affords(hand, share, costs[share.player])
-        else replace(share, in_play=False)
-        for share in box.shares
-    )
-
-
 def _refuse_insurance(decision: Decision) -> None:
     if decision.insurance:
         raise RuleError("INSURANCE_NOT_ALLOWED", "insurance comes with a bet", "insurance")
@@ -364,22 +311,20 @@ def _decided(hand: Hand, at: int, box: Playing, costs: Mapping[str, int]) -> Han
                     raise RuleError(
                         "INSUFFICIENT_CHIPS", f"{share.player} lacks the chips", "action"
                     )
-    after = _with(hand.boxes, at, box)
-    decided = Hand(
-        hand.settings, hand.phase, after, chips, hand.dealer, hand.looked, hand.exchanging
-    )
+    phase, after = hand.phase, _with(hand.boxes, at, box)
+    decided = Hand(hand.settings, phase, after, chips, hand.dealer, hand.looked, hand.exchanging)
     words = [box.word for box in after]
-    if hand.phase == FINAL:
-        return decided if _EXCHANGE in words else _last(decided)
+    if phase == FINAL:
+        return decided if EXCHANGE in words else _last(decided)
     if "" in words:
         return decided
     # OAS-05: at a table of any order the exchange begins with the box that was looked at first.
     begin = hand.looked[0] if hand.settings.any_order and hand.looked else 0
     order = (*range(begin, len(after)), *range(begin))
-    exchanging = tuple([at for at in order if words[at] == _EXCHANGE])
+    exchanging = tuple([at for at in order if words[at] == EXCHANGE])
     if not exchanging:
         return _last(decided)
-    return replace(decided, phase=DRAWING, exchanging=exchanging)
+    return Hand(hand.settings, DRAWING, after, chips, hand.dealer, hand.looked, exchanging)
 
 
 def _last(hand: Hand) -> Hand:
@@ -392,7 +337,7 @@ def _turned_up(hand: Hand) -> list[Playing]:
     return [
         box
         for box in hand.boxes
-        if box.word == _BET or (bonus_stands(box) and _bonus_may_pay(hand, box))
+        if box.word == BET or (bonus_stands(box) and _bonus_may_pay(hand, box))
     ]
 
 
@@ -400,7 +345,7 @@ def _revealed(hand: Hand) -> tuple[Turn, ...]:
     """The dealer's cards, if anybody bets against them, and the hands that are turned up."""
     boxes = _turned_up(hand)
     turns: list[Turn] = []
-    if _BET in [box.word for box in boxes]:
+    if BET in [box.word for box in boxes]:
         turns += [Turn("dealer", cell.position, Face.UP) for cell in hand.dealer[: CARDS - 1]]
     for box in boxes:
         turns += _turns(box, Face.UP)
@@ -427,7 +372,7 @@ def staked(hand: Hand) -> Mapping[str, int]:
     sums: dict[str, int] = {}
     for box in hand.boxes:
         for share in box.shares:
-            bet = share.bet if box.word == _BET and share.in_play else 0
+            bet = share.bet if box.word == BET and share.in_play else 0
             paid = share.ante + share.bonus + share.price + share.insurance + bet
             sums[share.player] = sums.get(share.player, 0) + paid
     return sums

@@ -74,7 +74,12 @@ class Settings:
 
     def prices_of(self, ante: int) -> tuple[int, ...]:
         """What the exchanges cost a bettor with this ante, in step with `EXCHANGES` (OAS-07)."""
-        return tuple([ante * over // under for over, under in self.prices])
+        return whole_prices(self.prices, ante)
+
+
+def whole_prices(prices: tuple[tuple[int, int], ...], ante: int) -> tuple[int, ...]:
+    """These prices, fractions of antes, in minor units."""
+    return tuple([ante * over // under for over, under in prices])
 
 
 def settings(raw: reading.Raw) -> Settings:

@@ -136,14 +136,18 @@ def insurance_limits(settings: Settings, box: Playing) -> dict[str, int]:
 
 def bonus_stands(box: Playing) -> bool:
     """Whether there is a bonus on the box that no exchange has lost (OAS-13)."""
-    return not box.discards and any(share.bonus for share in box.shares)
+    for share in box.shares:
+        if share.bonus:
+            return not box.discards
+    return False
 
 
 def lines(settings: Settings, box: Playing, dealer: Strength | None) -> list[Line]:
     """What became of the box's wagers, by bettor and wager. `dealer` is `None` where all folded and
     the dealer's cards stay down: then only a bonus can still win."""
-    own = box.strength()
-    parts = caps(settings, box) if box.word == _BET else {}
+    bets = box.word == _BET
+    parts = caps(settings, box) if bets else {}
+    own = box.strength() if bets or bonus_stands(box) else None
     made: list[Line] = []
     for share in box.shares:
         ante = bet = 0
