@@ -165,17 +165,12 @@ def _fighter(box: Box) -> Fighter:
 def next_step(hand: Hand) -> Step:
     """A card to every live box and the dealer, then the losers' decisions, round by round."""
     if hand.deciding:
-        chips = hand.chips
-        due = [
-            _due(
-                fighter.number,
-                fighter.owner,
-                fighter.price,
-                not chips or _has(chips, fighter.owner, fighter.price),
-            )
-            for fighter in hand.fighters
-            if fighter.live and not fighter.word
-        ]
+        chips, due = hand.chips, []
+        for fighter in hand.fighters:
+            if fighter.live and not fighter.word:
+                owner, price = fighter.owner, fighter.price
+                can_fight = not chips or _has(chips, owner, price)
+                due.append(_due(fighter.number, owner, price, can_fight))
         return Decisions("fight", tuple(due), True)  # BTL-05
     live = tuple([fighter.number for fighter in hand.fighters if fighter.live])
     return _round(live) if live else _settle(hand)
@@ -213,7 +208,11 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
             continue
         next_cell -= 1
         cards = (*fighter.cards, cells[next_cell])
-        won_on = count if not ace and beats(_ranks(cards), dealers) else 0
+        if count == 1:
+            won = not ace and _rank(cards[0]) > dealers[0]  # BTL-03
+        else:
+            won = not ace and beats(_ranks(cards), dealers)
+        won_on = count if won else 0
         live = not (won_on or last)
         if won_on and chips:
             chips = _paid(chips, fighter.shares, won_on)
@@ -241,8 +240,6 @@ def _rank(cell: Cell) -> int:
 
 
 def _ranks(cells: tuple[Cell, ...]) -> list[int]:
-    if len(cells) == 1:
-        return [_rank(cells[0])]
     return sorted([_rank(cell) for cell in cells], reverse=True)
 
 
@@ -270,27 +267,29 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     """
     if not hand.deciding:
         raise RuleError("DECISION_NOT_DUE", "no decision is due", "box")
-    at, fighter = _undecided(hand, decision.box)
-    chips, shares = hand.chips, fighter.shares
-    if decision.do == _FIGHT:
-        if not _has(chips, fighter.owner, fighter.price):
-            raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {fighter.price} chips", "action")
-        chips = _without(chips, fighter.owner, fighter.price)
-        shares = tuple(
-            [_added(share) if share.player == fighter.owner else share for share in shares]
-        )
-    elif decision.do != _SURRENDER:
-        raise RuleError("ILLEGAL_DECISION", f"{decision.do!r} is not fight or surrender", "action")
+    box, do = decision.box, decision.do
+    at = _undecided(hand, box)
     fighters = list(hand.fighters)
-    fighters[at] = fighter.decided(decision.do, shares, decision.do == _FIGHT)
+    fighter = fighters[at]
+    chips, shares = hand.chips, fighter.shares
+    if do == _FIGHT:
+        owner, price = fighter.owner, fighter.price
+        if owner in chips:
+            if chips[owner] < price:
+                raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {price} chips", "action")
+            chips = _without(chips, owner, price)
+        shares = tuple([_added(share) if share.player == owner else share for share in shares])
+    elif do != _SURRENDER:
+        raise RuleError("ILLEGAL_DECISION", f"{do!r} is not fight or surrender", "action")
+    fighters[at] = fighter.decided(do, shares, do == _FIGHT)
     chips, all_decided = _take_shares(fighters, chips)
     return Hand(hand.setup, tuple(fighters), chips, hand.dealer, not all_decided)
 
 
-def _undecided(hand: Hand, box: int) -> tuple[int, Fighter]:
+def _undecided(hand: Hand, box: int) -> int:
     for at, fighter in enumerate(hand.fighters):
         if fighter.number == box and fighter.live and not fighter.word:
-            return at, fighter
+            return at
     raise RuleError("NOT_YOUR_TURN", f"box {box} has nothing to decide", "box")
 
 
@@ -310,7 +309,9 @@ def _take_shares(
     no chips for his surrenders his share (BTL-05). Changes `fighters`; gives the chips left and
     whether all have decided."""
     for at, fighter in enumerate(fighters):
-        if not fighter.word and fighter.live:
+        if not fighter.live:
+            continue
+        if not fighter.word:
             return chips, False
         if len(fighter.shares) == 1 or fighter.word != _FIGHT:
             continue
@@ -368,17 +369,12 @@ def paid(hand: Hand) -> Mapping[str, int]:
 
 
 def _settle(hand: Hand) -> Done:
-    lines = [
-        Line(
-            fighter.number,
-            share.player,
-            "stake",
-            share.staked,
-            _back(share, fighter.won_on) if fighter.won_on and share.fights else 0,
-        )
-        for fighter in hand.fighters
-        for share in fighter.shares
-    ]
+    lines = []
+    for fighter in hand.fighters:
+        won_on = fighter.won_on
+        for share in fighter.shares:
+            back = _back(share, won_on) if won_on and share.fights else 0
+            lines.append(Line(fighter.number, share.player, "stake", share.staked, back))
     return Done("settled", tuple(lines), clauses=_clauses(hand))
 
 
@@ -386,7 +382,7 @@ def _clauses(hand: Hand) -> tuple[str, ...]:
     """The clauses that decided the coup, for people."""
     clauses: list[str] = []
     won_on = [fighter.won_on for fighter in hand.fighters]
-    most = max(won_on, default=0)
+    most = max(won_on) if won_on else 0
     if 1 in won_on:
         clauses.append("BTL-03")
     if _rank(hand.dealer[-1]) == _ACE:

@@ -188,15 +188,20 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
 def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the values that the last `Show` asked for."""
     seen = {cell.position: cell for cell in cells}
+    after = list(hand.boxes)
     if hand.phase == LOOKING:
         at = hand.looked[-1]
-        looking = hand.boxes[at].holding(_seen(hand.boxes[at].cells, seen), True)
-        return _next(hand, DECIDING, _with(hand.boxes, at, looking))
-    after = tuple([box.holding(_seen(box.cells, seen), box.looked) for box in hand.boxes])
+        after[at] = after[at].holding(_seen(after[at].cells, seen), True)
+        return _next(hand, DECIDING, tuple(after))
     if hand.phase == SEEING:
-        return _next(hand, FINAL, after)
-    dealer = _seen(hand.dealer, seen)
-    return Hand(hand.settings, OVER, after, hand.chips, dealer, hand.looked, hand.exchanging)
+        for at in hand.exchanging:
+            after[at] = after[at].holding(_seen(after[at].cells, seen), True)
+        return _next(hand, FINAL, tuple(after))
+    for at, box in enumerate(after):
+        if not box.looked and box.cells[0].position in seen:
+            after[at] = box.holding(_seen(box.cells, seen), False)
+    boxes, dealer = tuple(after), _seen(hand.dealer, seen)
+    return Hand(hand.settings, OVER, boxes, hand.chips, dealer, hand.looked, hand.exchanging)
 
 
 def _seen(held: tuple[Cell, ...], seen: Mapping[int, Cell]) -> tuple[Cell, ...]:
@@ -343,13 +348,15 @@ def _turned_up(hand: Hand) -> list[Playing]:
 
 def _revealed(hand: Hand) -> tuple[Turn, ...]:
     """The dealer's cards, if anybody bets against them, and the hands that are turned up."""
-    boxes = _turned_up(hand)
+    up, bets = Face.UP, False
     turns: list[Turn] = []
-    if BET in [box.word for box in boxes]:
-        turns += [Turn("dealer", cell.position, Face.UP) for cell in hand.dealer[: CARDS - 1]]
-    for box in boxes:
-        turns += _turns(box, Face.UP)
-    return tuple(turns)
+    for box in _turned_up(hand):
+        turns += _turns(box, up)
+        bets = bets or box.word == BET
+    if not bets:
+        return tuple(turns)
+    dealers = [Turn("dealer", cell.position, up) for cell in hand.dealer[: CARDS - 1]]
+    return (*dealers, *turns)
 
 
 def _bonus_may_pay(hand: Hand, box: Playing) -> bool:
