@@ -47,7 +47,7 @@ def open_round(
     With fewer than two seats still in that have chips it is over before it begins (DRW-12).
     """
     seats = len(chips)
-    to_act = [seat for seat in _going_round(seats, first) if live[seat]]
+    to_act = [seat for seat in going_round(seats, first) if live[seat]]
     able = [seat for seat in to_act if chips[seat]] if 0 in chips else to_act
     if len(able) < 2:
         to_act = []
@@ -64,7 +64,8 @@ def next_round(last: Round, first: int, min_bet: int) -> Round:
 
 
 @lru_cache(maxsize=64)
-def _going_round(seats: int, first: int) -> tuple[int, ...]:
+def going_round(seats: int, first: int) -> tuple[int, ...]:
+    """The seats from `first` on, round the table."""
     return (*range(first, seats), *range(first))
 
 
@@ -146,7 +147,7 @@ def _bet(now: Round, seat: int, amount: int) -> Round:
     bets = list(now.bets)
     bets[seat] = amount
     acted = now.acted
-    to_act = [other for other in _going_round(len(live), seat)[1:] if live[other]]
+    to_act = [other for other in going_round(len(live), seat)[1:] if live[other]]
     if side_pots:
         acted = _acted(now, amount)
         to_act = [other for other in to_act if chips[other] != bets[other]]

@@ -13,8 +13,8 @@ from operator import sub
 from shared.errors import RuleError
 from shared.games import draw_betting as betting
 from shared.games.draw_betting import Round
+from shared.games.draw_entries import BOXES, paid_in
 from shared.games.draw_entries import check_bets as check_bets
-from shared.games.draw_entries import paid_in
 from shared.games.draw_pots import Payout, showdown, uncontested
 from shared.games.draw_settings import Settings
 from shared.games.draw_settings import settings as settings
@@ -63,6 +63,8 @@ BETTING_1, EXCHANGE, DRAWING, BETTING_2 = "betting1", "exchange", "drawing", "be
 SHOWDOWN, OVER = "showdown", "over"
 _BETTING = (BETTING_1, BETTING_2)
 
+_NAMES = tuple([f"box{box}" for box in range(BOXES + 1)])
+
 
 @quick
 @dataclass(frozen=True, slots=True)
@@ -108,23 +110,24 @@ def start(settings: Settings, setup: Setup) -> Hand:
     player on (DRW-03). Raises what `check_bets` raises."""
     check_bets(settings, setup)
     boxes, paid = setup.boxes, paid_in(setup)
-    # Seats are boxes from the first dealt on.
-    at = next((at for at, box in enumerate(boxes) if box.number >= setup.first), 0)
-    if at:
+    count, at = len(boxes), 0
+    if setup.first > boxes[0].number:  # seats are boxes from the first dealt on
+        at = next((at for at, box in enumerate(boxes) if box.number >= setup.first), 0)
         boxes, paid = boxes[at:] + boxes[:at], paid[at:] + paid[:at]
-    count = len(boxes)
-    stacks = [setup.stacks[box.owner] for box in boxes]
+    players = [box.owner for box in boxes]
+    stacks = [setup.stacks[player] for player in players]
+    min_bet = settings.min_bet or setup.ante
     seats = Seats(
         settings,
         tuple([box.number for box in boxes]),
-        tuple([box.owner for box in boxes]),
+        tuple(players),
         tuple(stacks),
-        by_box=(*range(count - at, count), *range(count - at)),
-        min_bet=settings.min_bet or setup.ante,
-        carried_pot=setup.carried_pot,
+        betting.going_round(count, count - at),
+        min_bet,
+        setup.carried_pot,
     )
     chips = tuple(map(sub, stacks, paid))
-    now = betting.open_round(chips, (True,) * count, 0, seats.min_bet, settings.side_pots)
+    now = betting.open_round(chips, (True,) * count, 0, min_bet, settings.side_pots)
     return Hand(seats, DEALING, now, ((),) * count)
 
 
@@ -137,14 +140,13 @@ def next_step(hand: Hand) -> Step:
     if phase == EXCHANGE:
         return _turn_to_exchange(seats.boxes[hand.exchanger], seats.players[hand.exchanger])
     if phase == DRAWING:
-        slot = Slot(f"box{seats.boxes[hand.exchanger]}", Face.OWNER)
-        return Deal((slot,) * len(hand.discards))
+        return _new_cards(seats.boxes[hand.exchanger], len(hand.discards))
     if phase == DEALING:
         return _five_passes(seats.boxes)
     if phase == LOOKING:
-        return Show(_turns(hand, range(len(hand.cards)), Face.OWNER))
+        return _looks(seats.boxes, tuple([cell.position for held in hand.cards for cell in held]))
     if phase == SHOWDOWN:
-        return Show(_turns(hand, _live(now), Face.UP))
+        return _turned_up(hand)
     assert hand.done is not None
     return hand.done
 
@@ -152,7 +154,15 @@ def next_step(hand: Hand) -> Step:
 @lru_cache(maxsize=256)
 def _five_passes(boxes: tuple[int, ...]) -> Deal:
     """Five cards each, face down, one at a time (DRW-04)."""
-    return Deal(tuple(Slot(f"box{box}", Face.DOWN) for box in boxes) * CARDS)
+    return Deal(tuple(Slot(_NAMES[box], Face.DOWN) for box in boxes) * CARDS)
+
+
+@lru_cache(maxsize=256)
+def _looks(boxes: tuple[int, ...], positions: tuple[int, ...]) -> Show:
+    """Each player looks at his cards once all are dealt (DRW-04)."""
+    looking = [box for box in boxes for _ in range(CARDS)]
+    turns = zip(looking, positions, strict=True)
+    return Show(tuple([Turn(_NAMES[box], position, Face.OWNER) for box, position in turns]))
 
 
 @lru_cache(maxsize=4096)
@@ -172,12 +182,20 @@ def _turn(phase: str, box: int, player: str, options: tuple[Option, ...]) -> Dec
     return Decisions(phase, (Due(box, player, options),), together=False)
 
 
-def _turns(hand: Hand, seats: range | tuple[int, ...], face: Face) -> tuple[Turn, ...]:
+@lru_cache(maxsize=16)
+def _new_cards(box: int, count: int) -> Deal:
+    """They come together, once all of the player's discards are in (DRW-08)."""
+    return Deal((Slot(_NAMES[box], Face.OWNER),) * count)
+
+
+def _turned_up(hand: Hand) -> Show:
+    """The hands of all who are still in (DRW-11)."""
+    up, boxes = Face.UP, hand.seats.boxes
     turns: list[Turn] = []
-    for seat in seats:
-        box = f"box{hand.seats.boxes[seat]}"
-        turns += [Turn(box, cell.position, face) for cell in hand.cards[seat]]
-    return tuple(turns)
+    for seat in _live(hand.round):
+        name = _NAMES[boxes[seat]]
+        turns += [Turn(name, cell.position, up) for cell in hand.cards[seat]]
+    return Show(tuple(turns))
 
 
 def _live(now: Round) -> tuple[int, ...]:
@@ -299,7 +317,8 @@ def _exchange(hand: Hand, decision: Decision) -> Hand:
 
 def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
     """Each box's cards as they lie: a new card has taken the place of the discarded one."""
-    return {f"box{hand.seats.boxes[seat]}": hand.cards[seat] for seat in hand.seats.by_box}
+    boxes, cards = hand.seats.boxes, hand.cards
+    return {_NAMES[boxes[seat]]: cards[seat] for seat in hand.seats.by_box}
 
 
 def staked(hand: Hand) -> Mapping[str, int]:

@@ -64,6 +64,8 @@ def pots(put: Sequence[int], live: Sequence[int], carried: int) -> list[Pot]:
     among them only: dead money, which joins the highest.
     """
     levels = sorted({put[seat] for seat in live})
+    if len(levels) == 1:  # nobody still in went all in for less
+        return [Pot(carried + sum(put), tuple(live), tuple(put))]
     made: list[Pot] = []
     amount, below = carried, 0
     for level in levels:
@@ -87,7 +89,7 @@ def showdown(
     returns even to one who folded."""
     matched = list(put)
     won = [0] * len(put)
-    top = max(range(len(put)), key=lambda seat: put[seat])
+    top = matched.index(max(matched))
     won[top] = excess(put, top)
     matched[top] -= won[top]
     still_carried = taken = 0
