@@ -18,10 +18,7 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
     """
     boxes.check_stakes(setup)
     boxes.check_numbers(setup, settings.boxes)
-    owned: dict[str, list[int]] = {}
-    for box in setup.boxes:
-        owned.setdefault(box.owner, []).append(box.number)
-    several = {owner: numbers for owner, numbers in owned.items() if len(numbers) > 1}
+    several = _several(setup)
     if complete and several:
         _check_owned(setup, several)
     boxes.check_bettors(setup, settings.bettors_per_box)
@@ -40,6 +37,15 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
     boxes.check_chips(setup)
 
 
+def _several(setup: Setup) -> Mapping[str, list[int]]:
+    """The boxes of those who own several."""
+    owned: dict[str, list[int]] = {}
+    if len({box.owner for box in setup.boxes}) < len(setup.boxes):
+        for box in setup.boxes:
+            owned.setdefault(box.owner, []).append(box.number)
+    return {owner: numbers for owner, numbers in owned.items() if len(numbers) > 1}
+
+
 def _check_owned(setup: Setup, several: Mapping[str, list[int]]) -> None:
     """OAS-04: alone at the table any number of boxes, else three. Everyone with a stake counts."""
     if len({player for box in setup.boxes for player, _, _ in box.bets}) > 1:
@@ -51,9 +57,10 @@ def _check_owned(setup: Setup, several: Mapping[str, list[int]]) -> None:
 def _check_stakes(settings: Settings, setup: Setup) -> None:
     """Whole exchange prices of every ante (OAS-07); a bonus only beside an ante, and its own
     minimum (OAS-01)."""
+    unit = settings.ante_unit
     for box in setup.boxes:
         for player, wager, stake in box.bets:
-            if wager == "ante" and stake % settings.ante_unit:
+            if wager == "ante" and stake % unit:
                 raise RuleError(
                     "STAKE_NOT_DIVISIBLE", f"a price of {player}'s {stake} is not whole", "stake"
                 )

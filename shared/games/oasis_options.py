@@ -25,9 +25,9 @@ _LOOK_OPTION, _FOLD_OPTION = Option(LOOK), Option(FOLD)
 
 def offer(settings: Settings, chips: Chips, box: Playing, words: tuple[str, ...], left: int) -> Due:
     """The options of these words, with `left` cards of the 52 to be had for an exchange."""
-    owner = box.owner
+    owner = box.shares[box.owner_at]
     player, bet = owner.player, owner.bet
-    can_bet = affords(chips, owner, bet)
+    can_bet = not chips or affords(chips, owner, bet)
     if not box.looked:
         return _unseen(box.number, player, bet, can_bet, LOOK in words)
     bets = (Option(BET, bet, insurance_max=_insurable(settings, chips, box)),) if can_bet else ()

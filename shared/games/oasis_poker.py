@@ -96,7 +96,7 @@ def next_step(hand: Hand) -> Step:
         due = [_due(hand, hand.boxes[at]) for at in _to_decide(hand)]
         return Decisions(phase, tuple(due), False)
     if phase == LOOKING:
-        return Show(_turns(hand.boxes[hand.looked[-1]], Face.OWNER))
+        return Show(_turns(hand.boxes[hand.looked[-1]], up=False))
     if phase == DEALING:
         return _five_passes(tuple([box.number for box in hand.boxes]))
     if phase == DRAWING:
@@ -164,9 +164,14 @@ def _cards_left(hand: Hand) -> int:
     return left
 
 
-def _turns(box: Playing, face: Face) -> tuple[Turn, ...]:
-    name = f"box{box.number}"
-    return tuple([Turn(name, cell.position, face) for cell in box.cells])
+def _turns(box: Playing, up: bool) -> tuple[Turn, ...]:
+    return _turned(f"box{box.number}", tuple([cell.position for cell in box.cells]), up)
+
+
+@lru_cache(maxsize=4096)
+def _turned(hand: str, positions: tuple[int, ...], up: bool) -> tuple[Turn, ...]:
+    face = Face.UP if up else Face.OWNER
+    return tuple([Turn(hand, position, face) for position in positions])
 
 
 def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
@@ -348,15 +353,15 @@ def _turned_up(hand: Hand) -> list[Playing]:
 
 def _revealed(hand: Hand) -> tuple[Turn, ...]:
     """The dealer's cards, if anybody bets against them, and the hands that are turned up."""
-    up, bets = Face.UP, False
     turns: list[Turn] = []
+    bets = False
     for box in _turned_up(hand):
-        turns += _turns(box, up)
+        turns += _turns(box, up=True)
         bets = bets or box.word == BET
     if not bets:
         return tuple(turns)
-    dealers = [Turn("dealer", cell.position, up) for cell in hand.dealer[: CARDS - 1]]
-    return (*dealers, *turns)
+    hidden = hand.dealer[: CARDS - 1]
+    return (*_turned("dealer", tuple([cell.position for cell in hidden]), up=True), *turns)
 
 
 def _bonus_may_pay(hand: Hand, box: Playing) -> bool:

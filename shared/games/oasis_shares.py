@@ -5,6 +5,7 @@ Amounts are minor units.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from shared.games.oasis_settings import Settings
@@ -100,18 +101,18 @@ def playing(box: Box) -> Playing:
     return Playing(box.number, owner_at, box.blind, tuple(shares))
 
 
-def caps(settings: Settings, box: Playing) -> dict[str, int | None]:
+def caps(settings: Settings, box: Playing) -> Mapping[str, int]:
     """What each bettor still in play may win of ante and bet: the max payout shared by antes,
-    rounded down, the odd units to the owner (OAS-12); `None` where the table has no max payout."""
+    rounded down, the odd units to the owner (OAS-12); nothing where the table has no max payout."""
     most = settings.limits.max_payout
     if most is None:
-        return {share.player: None for share in box.shares if share.in_play}
+        return {}
     in_play = [share for share in box.shares if share.in_play]
     antes = sum(share.ante for share in in_play)
-    parts: dict[str, int | None] = {
+    parts = {
         share.player: most * share.ante // antes for share in in_play if share is not box.owner
     }
-    parts[box.owner.player] = most - sum(part for part in parts.values() if part is not None)
+    parts[box.owner.player] = most - sum(parts.values())
     return parts
 
 
@@ -126,7 +127,7 @@ def insurance_limits(settings: Settings, box: Playing) -> dict[str, int]:
     limits: dict[str, int] = {}
     for share in box.shares:
         if share.in_play:
-            part = parts[share.player]
+            part = parts.get(share.player)
             bet_win = win(share.bet, odds)
             limit = bet_win if part is None else min(bet_win, part - share.ante)
             if limit > 0:
@@ -151,9 +152,9 @@ def lines(settings: Settings, box: Playing, dealer: Strength | None) -> list[Lin
     made: list[Line] = []
     for share in box.shares:
         ante = bet = 0
-        plays_on = share.player in parts
+        plays_on = bets and share.in_play
         if plays_on and own is not None and dealer is not None:
-            ante, bet = _ante_and_bet(settings, share, own, dealer, parts[share.player])
+            ante, bet = _ante_and_bet(settings, share, own, dealer, parts.get(share.player))
         made.append(Line(box.number, share.player, "ante", share.ante, ante))
         if plays_on:
             made.append(Line(box.number, share.player, "bet", share.bet, bet))
