@@ -145,12 +145,7 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
 def start(settings: Settings, setup: Setup) -> Hand:
     """The coup as betting closes; raises what `check_bets` raises."""
     check_bets(settings, setup)
-    staked = boxes.first_stakes(setup) if setup.stacks else {}
-    return Hand(
-        setup,
-        tuple([_fighter(box) for box in setup.boxes]),
-        {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()},
-    )
+    return Hand(setup, tuple([_fighter(box) for box in setup.boxes]), boxes.chips_left(setup))
 
 
 def _fighter(box: Box) -> Fighter:
@@ -201,22 +196,20 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     last = ace or count == _MOST_CARDS  # BTL-07
     chips, deciding = hand.chips, False
     fighters = list(hand.fighters)
-    next_cell = len(cells) - 1
-    for at in range(len(fighters) - 1, -1, -1):  # BTL-02
-        fighter = fighters[at]
+    at, next_cell = len(fighters), len(cells) - 1
+    for fighter in hand.fighters[::-1]:  # BTL-02
+        at -= 1
         if not fighter.live:
             continue
         next_cell -= 1
         cards = (*fighter.cards, cells[next_cell])
-        if count == 1:
-            won = not ace and _rank(cards[0]) > dealers[0]  # BTL-03
-        else:
-            won = not ace and beats(_ranks(cards), dealers)
-        won_on = count if won else 0
-        live = not (won_on or last)
-        if won_on and chips:
-            chips = _paid(chips, fighter.shares, won_on)
-        deciding = deciding or live
+        won_on, live = 0, not last
+        if not ace and beats(_ranks(cards), dealers):
+            won_on, live = count, False
+            if chips:
+                chips = _paid(chips, fighter.shares, won_on)
+        elif live:
+            deciding = True
         fighters[at] = Fighter(
             fighter.number, fighter.owner, fighter.price, fighter.shares, cards, "", won_on, live
         )
@@ -240,13 +233,17 @@ def _rank(cell: Cell) -> int:
 
 
 def _ranks(cells: tuple[Cell, ...]) -> list[int]:
+    if len(cells) == 1:
+        return [_rank(cells[0])]
     return sorted([_rank(cell) for cell in cells], reverse=True)
 
 
 def beats(box: list[int], dealer: list[int]) -> bool:
     """Whether a box's ranks, sorted from the top, win: the highest is higher than the dealer's and
     none of the others, pair by pair, is lower (BTL-03 for one card, BTL-06)."""
-    return box[0] > dealer[0] and all(map(ge, box, dealer))
+    if box[0] <= dealer[0]:
+        return False
+    return len(box) == 1 or all(map(ge, box, dealer))
 
 
 def _back(share: Share, cards: int) -> int:
@@ -271,9 +268,9 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     at = _undecided(hand, box)
     fighters = list(hand.fighters)
     fighter = fighters[at]
-    chips, shares = hand.chips, fighter.shares
+    owner, price, shares = fighter.owner, fighter.price, fighter.shares
+    chips = hand.chips
     if do == _FIGHT:
-        owner, price = fighter.owner, fighter.price
         if owner in chips:
             if chips[owner] < price:
                 raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {price} chips", "action")
@@ -281,7 +278,9 @@ def decide(hand: Hand, decision: Decision) -> Hand:
         shares = tuple([_added(share) if share.player == owner else share for share in shares])
     elif do != _SURRENDER:
         raise RuleError("ILLEGAL_DECISION", f"{do!r} is not fight or surrender", "action")
-    fighters[at] = fighter.decided(do, shares, do == _FIGHT)
+    fighters[at] = Fighter(
+        box, owner, price, shares, fighter.cards, do, fighter.won_on, do == _FIGHT
+    )
     chips, all_decided = _take_shares(fighters, chips)
     return Hand(hand.setup, tuple(fighters), chips, hand.dealer, not all_decided)
 

@@ -103,3 +103,11 @@ def first_stakes(setup: Setup) -> dict[str, int]:
         for player, _, stake in box.bets:
             staked[player] = staked.get(player, 0) + stake
     return staked
+
+
+def chips_left(setup: Setup) -> dict[str, int]:
+    """What the players who can run out of chips have left once the first stakes are taken."""
+    if not setup.stacks:
+        return {}
+    staked = first_stakes(setup)
+    return {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()}

@@ -111,14 +111,13 @@ def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
 def start(settings: Settings, setup: Setup) -> Hand:
     """The hand as betting closes; raises what `check_bets` raises."""
     check_bets(settings, setup)
-    staked = boxes.first_stakes(setup)
     return Hand(
         settings,
         setup,
         antes=tuple(sum(stake for _, _, stake in box.bets) for box in setup.boxes),
         boxes=((),) * len(setup.boxes),
         words=("",) * len(setup.boxes),
-        chips={player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()},
+        chips=boxes.chips_left(setup),
     )
 
 

@@ -84,9 +84,8 @@ def decks(settings: Settings) -> int:
 def start(settings: Settings, setup: Setup) -> Hand:
     """The hand as betting closes; raises what `check_bets` raises."""
     check_bets(settings, setup)
-    staked = boxes.first_stakes(setup) if setup.stacks else {}
-    chips = {player: stack - staked.get(player, 0) for player, stack in setup.stacks.items()}
-    return Hand(settings, DEALING, tuple([playing(box) for box in setup.boxes]), chips)
+    held = tuple([playing(box) for box in setup.boxes])
+    return Hand(settings, DEALING, held, boxes.chips_left(setup))
 
 
 def next_step(hand: Hand) -> Step:
