@@ -162,8 +162,8 @@ def _reopened(now: Round, seat: int) -> bool:
 
 
 Outlook = tuple[int, int, int, int, bool, bool]
-"""What the options of a seat follow from: level, full, what it has bet and has in chips, both as in
-`Round`, whether it may raise, and whether there are side pots."""
+"""What a seat's options follow from: level, full, its bet and its chips as in `Round`, whether it
+may raise, and whether there are side pots."""
 
 
 def outlook(now: Round) -> Outlook:
@@ -176,10 +176,9 @@ def outlook(now: Round) -> Outlook:
 _FOLD, _CHECK = (Option("fold"),), (Option("check"),)
 
 
-def options(
-    level: int, full: int, bet: int, have: int, may_raise: bool, side_pots: bool
-) -> tuple[Option, ...]:
+def options(outlook: Outlook) -> tuple[Option, ...]:
     """What a seat with this outlook may do, with its price or bounds: just what `act` accepts."""
+    level, full, bet, have, may_raise, side_pots = outlook
     made: tuple[Option, ...] = _FOLD if level else _CHECK
     if bet == have:  # DRW-12: under `match_or_fold`
         return made

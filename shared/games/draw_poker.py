@@ -7,32 +7,35 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from operator import sub
 
 from shared.errors import RuleError
 from shared.games import draw_betting as betting
 from shared.games.draw_betting import Round
-from shared.games.draw_entries import BOXES, paid_in
 from shared.games.draw_entries import check_bets as check_bets
+from shared.games.draw_entries import paid_in
 from shared.games.draw_pots import Payout, showdown, uncontested
 from shared.games.draw_settings import Settings
 from shared.games.draw_settings import settings as settings
+from shared.games.draw_steps import (
+    MOST_EXCHANGED,
+    NAMES,
+    five_passes,
+    looks,
+    new_cards,
+    turn_to_bet,
+    turn_to_exchange,
+)
 from shared.games.play import (
     TIMEOUT,
     Cell,
-    Deal,
     Decision,
-    Decisions,
     Done,
-    Due,
     Face,
     Line,
-    Option,
     Setup,
     ShoeRules,
     Show,
-    Slot,
     Step,
     Turn,
     known,
@@ -44,8 +47,6 @@ NAME = "draw_poker"
 VERSION = 1
 WAGERS: tuple[str, ...] = ()  # Entries are not chosen: `Setup.entries` and the common amount.
 
-CARDS = 5
-MOST_EXCHANGED = 3  # DRW-08
 NOBODY = -1
 WAGER = "pot"
 """The wager of the result's lines: what a player put in all pots, and what came back (DRW-11)."""
@@ -62,8 +63,6 @@ DEALING, LOOKING = "dealing", "looking"
 BETTING_1, EXCHANGE, DRAWING, BETTING_2 = "betting1", "exchange", "drawing", "betting2"
 SHOWDOWN, OVER = "showdown", "over"
 _BETTING = (BETTING_1, BETTING_2)
-
-_NAMES = tuple([f"box{box}" for box in range(BOXES + 1)])
 
 
 @quick
@@ -136,56 +135,20 @@ def next_step(hand: Hand) -> Step:
     phase, seats, now = hand.phase, hand.seats, hand.round
     if phase in _BETTING:
         seat = now.to_act[0]
-        return _turn_to_bet(phase, seats.boxes[seat], seats.players[seat], betting.outlook(now))
+        return turn_to_bet(phase, seats.boxes[seat], seats.players[seat], betting.outlook(now))
     if phase == EXCHANGE:
-        return _turn_to_exchange(seats.boxes[hand.exchanger], seats.players[hand.exchanger])
+        seat = hand.exchanger
+        return turn_to_exchange(phase, seats.boxes[seat], seats.players[seat])
     if phase == DRAWING:
-        return _new_cards(seats.boxes[hand.exchanger], len(hand.discards))
+        return new_cards(seats.boxes[hand.exchanger], len(hand.discards))
     if phase == DEALING:
-        return _five_passes(seats.boxes)
+        return five_passes(seats.boxes)
     if phase == LOOKING:
-        return _looks(seats.boxes, tuple([cell.position for held in hand.cards for cell in held]))
+        return looks(seats.boxes, tuple([cell.position for held in hand.cards for cell in held]))
     if phase == SHOWDOWN:
         return _turned_up(hand)
     assert hand.done is not None
     return hand.done
-
-
-@lru_cache(maxsize=256)
-def _five_passes(boxes: tuple[int, ...]) -> Deal:
-    """Five cards each, face down, one at a time (DRW-04)."""
-    return Deal(tuple(Slot(_NAMES[box], Face.DOWN) for box in boxes) * CARDS)
-
-
-@lru_cache(maxsize=256)
-def _looks(boxes: tuple[int, ...], positions: tuple[int, ...]) -> Show:
-    """Each player looks at his cards once all are dealt (DRW-04)."""
-    looking = [box for box in boxes for _ in range(CARDS)]
-    turns = zip(looking, positions, strict=True)
-    return Show(tuple([Turn(_NAMES[box], position, Face.OWNER) for box, position in turns]))
-
-
-@lru_cache(maxsize=4096)
-def _turn_to_bet(phase: str, box: int, player: str, outlook: betting.Outlook) -> Decisions:
-    return _turn(phase, box, player, betting.options(*outlook))
-
-
-_EXCHANGE = (Option("exchange", counts=tuple(range(MOST_EXCHANGED + 1))),)
-
-
-@lru_cache(maxsize=4096)
-def _turn_to_exchange(box: int, player: str) -> Decisions:
-    return _turn(EXCHANGE, box, player, _EXCHANGE)
-
-
-def _turn(phase: str, box: int, player: str, options: tuple[Option, ...]) -> Decisions:
-    return Decisions(phase, (Due(box, player, options),), together=False)
-
-
-@lru_cache(maxsize=16)
-def _new_cards(box: int, count: int) -> Deal:
-    """They come together, once all of the player's discards are in (DRW-08)."""
-    return Deal((Slot(_NAMES[box], Face.OWNER),) * count)
 
 
 def _turned_up(hand: Hand) -> Show:
@@ -193,7 +156,7 @@ def _turned_up(hand: Hand) -> Show:
     up, boxes = Face.UP, hand.seats.boxes
     turns: list[Turn] = []
     for seat in _live(hand.round):
-        name = _NAMES[boxes[seat]]
+        name = NAMES[boxes[seat]]
         turns += [Turn(name, cell.position, up) for cell in hand.cards[seat]]
     return Show(tuple(turns))
 
@@ -228,11 +191,15 @@ def dealt(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
 def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
     """The hand with the values that the last `Show` asked for."""
     seen = {cell.position: cell for cell in cells}
-    cards = tuple([tuple([seen.get(cell.position, cell) for cell in held]) for held in hand.cards])
-    if hand.phase == LOOKING:
-        # Its first round is open since the start.
-        return _going_on(Hand(hand.seats, BETTING_1, hand.round, cards))
-    return _settle_showdown(hand, cards)
+    if hand.phase == SHOWDOWN:
+        return _settle_showdown(hand, seen)
+    cards = tuple([_seen(held, seen) for held in hand.cards])
+    # The first round has been open since the start.
+    return _going_on(Hand(hand.seats, BETTING_1, hand.round, cards))
+
+
+def _seen(held: tuple[Cell, ...], seen: Mapping[int, Cell]) -> tuple[Cell, ...]:
+    return tuple([seen.get(cell.position, cell) for cell in held])
 
 
 def decide(hand: Hand, decision: Decision) -> Hand:
@@ -318,7 +285,7 @@ def _exchange(hand: Hand, decision: Decision) -> Hand:
 def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
     """Each box's cards as they lie: a new card has taken the place of the discarded one."""
     boxes, cards = hand.seats.boxes, hand.cards
-    return {_NAMES[boxes[seat]]: cards[seat] for seat in hand.seats.by_box}
+    return {NAMES[boxes[seat]]: cards[seat] for seat in hand.seats.by_box}
 
 
 def staked(hand: Hand) -> Mapping[str, int]:
@@ -379,11 +346,13 @@ def _settle_uncontested(hand: Hand) -> Hand:
     return _over(hand, "uncontested", put, payout, None, "DRW-07")
 
 
-def _settle_showdown(hand: Hand, cards: tuple[tuple[Cell, ...], ...]) -> Hand:
+def _settle_showdown(hand: Hand, seen: Mapping[int, Cell]) -> Hand:
     """The hands still in, as they were shown, for the pots that each paid into (DRW-11)."""
     seats, live, put = hand.seats, hand.round.live, _put_by_box(hand)
     strengths = {
-        at: strength(known(cards[seat])) for at, seat in enumerate(seats.by_box) if live[seat]
+        at: strength(known(_seen(hand.cards[seat], seen)))
+        for at, seat in enumerate(seats.by_box)
+        if live[seat]
     }
     payout = showdown(
         put, strengths, seats.carried_pot, seats.settings.rake, seats.settings.tie_carries
