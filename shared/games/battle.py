@@ -269,18 +269,16 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     fighters = list(hand.fighters)
     fighter = fighters[at]
     owner, price, shares = fighter.owner, fighter.price, fighter.shares
-    chips = hand.chips
-    if do == _FIGHT:
+    chips, fights = hand.chips, do == _FIGHT
+    if fights:
         if owner in chips:
             if chips[owner] < price:
                 raise RuleError("INSUFFICIENT_CHIPS", f"a fight costs {price} chips", "action")
             chips = _without(chips, owner, price)
-        shares = tuple([_added(share) if share.player == owner else share for share in shares])
+        shares = _owner_added(shares, owner)
     elif do != _SURRENDER:
         raise RuleError("ILLEGAL_DECISION", f"{do!r} is not fight or surrender", "action")
-    fighters[at] = Fighter(
-        box, owner, price, shares, fighter.cards, do, fighter.won_on, do == _FIGHT
-    )
+    fighters[at] = Fighter(box, owner, price, shares, fighter.cards, do, 0, fights)
     chips, all_decided = _take_shares(fighters, chips)
     return Hand(hand.setup, tuple(fighters), chips, hand.dealer, not all_decided)
 
@@ -299,6 +297,14 @@ def _without(chips: Mapping[str, int], player: str, price: int) -> Mapping[str, 
 def _added(share: Share) -> Share:
     """The share after a stake equal to the first was added (BTL-05)."""
     return Share(share.player, share.first, share.staked + share.first)
+
+
+def _owner_added(shares: tuple[Share, ...], owner: str) -> tuple[Share, ...]:
+    after = list(shares)
+    for at, share in enumerate(after):
+        if share.player == owner:
+            after[at] = _added(share)
+    return tuple(after)
 
 
 def _take_shares(
@@ -369,29 +375,32 @@ def paid(hand: Hand) -> Mapping[str, int]:
 
 def _settle(hand: Hand) -> Done:
     lines = []
+    wins, surrendered = set(), False
     for fighter in hand.fighters:
         won_on = fighter.won_on
+        if won_on:
+            wins.add(won_on)
+        elif fighter.word == _SURRENDER:
+            surrendered = True
         for share in fighter.shares:
             back = _back(share, won_on) if won_on and share.fights else 0
             lines.append(Line(fighter.number, share.player, "stake", share.staked, back))
-    return Done("settled", tuple(lines), clauses=_clauses(hand))
+    return Done("settled", tuple(lines), clauses=_clauses(hand.dealer, wins, surrendered))
 
 
-def _clauses(hand: Hand) -> tuple[str, ...]:
-    """The clauses that decided the coup, for people."""
+def _clauses(dealer: tuple[Cell, ...], wins: set[int], surrendered: bool) -> tuple[str, ...]:
+    """The clauses that decided the coup, for people; `wins` are the numbers of cards won on."""
     clauses: list[str] = []
-    won_on = [fighter.won_on for fighter in hand.fighters]
-    most = max(won_on) if won_on else 0
-    if 1 in won_on:
+    if 1 in wins:
         clauses.append("BTL-03")
-    if _rank(hand.dealer[-1]) == _ACE:
+    if _rank(dealer[-1]) == _ACE:
         clauses.append("BTL-04")
-    if _SURRENDER in [fighter.word for fighter in hand.fighters]:
+    if surrendered:
         clauses.append("BTL-05")
-    if most > 1:
+    if wins and wins != {1}:
         clauses.append("BTL-06")
-    if len(hand.dealer) == _MOST_CARDS:
+    if len(dealer) == _MOST_CARDS:
         clauses.append("BTL-07")
-    if most:
+    if wins:
         clauses.append("BTL-08")
     return tuple(clauses)
