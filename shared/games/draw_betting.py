@@ -133,7 +133,7 @@ def _bet(now: Round, seat: int, amount: int) -> Round:
     chips, live, level, full, side_pots = now.chips, now.live, now.level, now.full, now.side_pots
     if amount <= 0:
         raise RuleError("BAD_STAKE", f"{amount} is no bet", "amount")
-    if side_pots and not _reopened(now, seat):
+    if not may_raise(now, seat):
         raise RuleError("NOT_REOPENED", "the short bets since do not add up to a raise", "action")
     have = chips[seat]
     if amount < level + full:
@@ -154,39 +154,31 @@ def _bet(now: Round, seat: int, amount: int) -> Round:
     return Round(chips, live, tuple(bets), acted, amount, full, tuple(to_act), side_pots)
 
 
-def _reopened(now: Round, seat: int) -> bool:
-    """Whether the seat may raise: it has not acted, or the betting has since gone up by a full bet
-    or raise, be it in short ones (DRW-12). Where no bet can be short it always may."""
+def may_raise(now: Round, seat: int) -> bool:
+    """Whether the seat has not acted, or the betting has since gone up by a full bet or raise, be
+    it in short ones (DRW-12). Where no bet can be short a raise is always open."""
+    if not now.side_pots:
+        return True
     acted = now.acted[seat]
     return acted == NOT_ACTED or now.level - acted >= now.full
-
-
-Outlook = tuple[int, int, int, int, bool, bool]
-"""What a seat's options follow from: level, full, its bet and its chips as in `Round`, whether it
-may raise, and whether there are side pots."""
-
-
-def outlook(now: Round) -> Outlook:
-    """That of the seat whose turn it is."""
-    seat, side_pots = now.to_act[0], now.side_pots
-    may_raise = not side_pots or _reopened(now, seat)
-    return now.level, now.full, now.bets[seat], now.chips[seat], may_raise, side_pots
 
 
 _FOLD, _CHECK = (Option("fold"),), (Option("check"),)
 
 
-def options(outlook: Outlook) -> tuple[Option, ...]:
-    """What a seat with this outlook may do, with its price or bounds: just what `act` accepts."""
-    level, full, bet, have, may_raise, side_pots = outlook
+def options(
+    level: int, full: int, bet: int, chips: int, may_raise: bool, side_pots: bool
+) -> tuple[Option, ...]:
+    """What a seat with this bet and these chips may do, with its price or bounds: just what `act`
+    accepts. All is as in `Round`."""
     made: tuple[Option, ...] = _FOLD if level else _CHECK
-    if bet == have:  # DRW-12: under `match_or_fold`
+    if bet == chips:  # DRW-12: under `match_or_fold`
         return made
-    if level and (have >= level or side_pots):
-        made = (*made, Option("call", min(have, level) - bet))
+    if level and (chips >= level or side_pots):
+        made = (*made, Option("call", min(chips, level) - bet))
     least = level + full
-    if side_pots and have > level:
-        least = min(least, have)
-    if have >= least and may_raise:
-        made = (*made, Option("raise" if level else "bet", 0, least, have))
+    if side_pots and chips > level:
+        least = min(least, chips)
+    if chips >= least and may_raise:
+        made = (*made, Option("raise" if level else "bet", 0, least, chips))
     return made

@@ -135,7 +135,17 @@ def next_step(hand: Hand) -> Step:
     phase, seats, now = hand.phase, hand.seats, hand.round
     if phase in _BETTING:
         seat = now.to_act[0]
-        return turn_to_bet(phase, seats.boxes[seat], seats.players[seat], betting.outlook(now))
+        return turn_to_bet(
+            phase,
+            seats.boxes[seat],
+            seats.players[seat],
+            now.level,
+            now.full,
+            now.bets[seat],
+            now.chips[seat],
+            betting.may_raise(now, seat),
+            now.side_pots,
+        )
     if phase == EXCHANGE:
         seat = hand.exchanger
         return turn_to_exchange(phase, seats.boxes[seat], seats.players[seat])

@@ -30,9 +30,20 @@ def looks(boxes: tuple[int, ...], positions: tuple[int, ...]) -> Show:
 
 
 @lru_cache(maxsize=2048)
-def turn_to_bet(phase: str, box: int, player: str, outlook: betting.Outlook) -> Decisions:
-    """The box's decision in a betting round (DRW-05)."""
-    return Decisions(phase, (Due(box, player, betting.options(outlook)),), together=False)
+def turn_to_bet(
+    phase: str,
+    box: int,
+    player: str,
+    level: int,
+    full: int,
+    bet: int,
+    chips: int,
+    may_raise: bool,
+    side_pots: bool,
+) -> Decisions:
+    """The box's decision in a betting round that stands so (DRW-05)."""
+    options = betting.options(level, full, bet, chips, may_raise, side_pots)
+    return Decisions(phase, (Due(box, player, options),), together=False)
 
 
 _EXCHANGES = (Option("exchange", counts=tuple(range(MOST_EXCHANGED + 1))),)
