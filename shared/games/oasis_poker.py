@@ -10,7 +10,8 @@ from shared.cards import DECK
 from shared.errors import RuleError
 from shared.games import boxes
 from shared.games.oasis_bets import check_bets as check_bets
-from shared.games.oasis_options import BET, EXCHANGE, FOLD, LOOK, betting, offer, paying
+from shared.games.oasis_options import BET, EXCHANGE, FOLD, betting, offer, paying
+from shared.games.oasis_options import LOOK as LOOK
 from shared.games.oasis_settings import EXCHANGES, Settings
 from shared.games.oasis_settings import settings as settings
 from shared.games.oasis_shares import (
@@ -164,6 +165,7 @@ def _cards_left(hand: Hand) -> int:
 
 
 def _turns(box: Playing, up: bool) -> tuple[Turn, ...]:
+    """All cards of the box, shown to all or else to its owner."""
     return _turned(f"box{box.number}", tuple([cell.position for cell in box.cells]), up)
 
 
@@ -201,11 +203,11 @@ def shown(hand: Hand, cells: tuple[Cell, ...]) -> Hand:
         for at in hand.exchanging:
             after[at] = after[at].holding(_seen(after[at].cells, seen), True)
         return _next(hand, FINAL, tuple(after))
-    for at, box in enumerate(after):
+    for at, box in enumerate(after):  # what was looked at is known, and not all is turned up
         if not box.looked and box.cells[0].position in seen:
             after[at] = box.holding(_seen(box.cells, seen), False)
-    boxes, dealer = tuple(after), _seen(hand.dealer, seen)
-    return Hand(hand.settings, OVER, boxes, hand.chips, dealer, hand.looked, hand.exchanging)
+    held, dealer = tuple(after), _seen(hand.dealer, seen)
+    return Hand(hand.settings, OVER, held, hand.chips, dealer, hand.looked, hand.exchanging)
 
 
 def _seen(held: tuple[Cell, ...], seen: Mapping[int, Cell]) -> tuple[Cell, ...]:
