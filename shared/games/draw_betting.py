@@ -25,8 +25,9 @@ class Round:
     which are still counted in `chips`, and, where bets may be short (`side_pots`), how high the
     betting stood when the seat last `acted`, `NOT_ACTED` before.
 
-    `level` is the highest bet, `full` the least that a bet or a further raise must add. `to_act`
-    are the seats that have to act, in their order; none once all who remain are level.
+    `level` is the highest bet, `full` the least that a bet or a further raise must add. `ring` are
+    the seats that can act, round the table from the one whose turn it is; the first `to_act` of
+    them have to: none once all who remain are level.
     """
 
     chips: tuple[int, ...]
@@ -35,7 +36,8 @@ class Round:
     acted: tuple[int, ...]
     level: int
     full: int
-    to_act: tuple[int, ...]
+    ring: tuple[int, ...]
+    to_act: int
     side_pots: bool
 
 
@@ -47,14 +49,13 @@ def open_round(
     With fewer than two seats still in that have chips it is over before it begins (DRW-12).
     """
     seats = len(chips)
-    to_act = [seat for seat in going_round(seats, first) if live[seat]]
-    able = [seat for seat in to_act if chips[seat]] if 0 in chips else to_act
-    if len(able) < 2:
-        to_act = []
-    elif side_pots:
-        to_act = able
+    ring = [seat for seat in going_round(seats, first) if live[seat]]
+    able = [seat for seat in ring if chips[seat]] if 0 in chips else ring
+    if side_pots:
+        ring = able
+    to_act = len(ring) if len(able) >= 2 else 0
     bets, acted = (0,) * seats, (NOT_ACTED,) * seats
-    return Round(chips, live, bets, acted, 0, min_bet, tuple(to_act), side_pots)
+    return Round(chips, live, bets, acted, 0, min_bet, tuple(ring), to_act, side_pots)
 
 
 def next_round(last: Round, first: int, min_bet: int) -> Round:
@@ -72,7 +73,7 @@ def going_round(seats: int, first: int) -> tuple[int, ...]:
 def act(now: Round, decision: Decision) -> Round:
     """The round after the decision of the seat whose turn it is; `RuleError` `ILLEGAL_DECISION`,
     `BAD_STAKE`, `NOT_REOPENED`, `BET_TOO_SMALL` or `INSUFFICIENT_CHIPS`, asked in that order."""
-    do, seat = decision.do, now.to_act[0]
+    do, seat = decision.do, now.ring[0]
     has_chips = now.chips[seat] != now.bets[seat]  # DRW-12: not always, under `match_or_fold`
     if now.level:
         if do == "fold":
@@ -82,7 +83,7 @@ def act(now: Round, decision: Decision) -> Round:
         if do == "raise" and has_chips:
             return _bet(now, seat, decision.amount)
     elif do == "check":
-        return _passed(now, now.live, now.bets)
+        return _passed(now, now.live, now.bets, (*now.ring[1:], seat))
     elif do == "bet" and has_chips:
         return _bet(now, seat, decision.amount)
     raise RuleError("ILLEGAL_DECISION", f"{do!r} is not allowed now", "action")
@@ -90,7 +91,7 @@ def act(now: Round, decision: Decision) -> Round:
 
 def fold(now: Round) -> Round:
     """The seat whose turn it is leaves the hand; the next is to act."""
-    return _passed(now, _without(now.live, now.to_act[0]), now.bets)
+    return _passed(now, _without(now.live, now.ring[0]), now.bets, now.ring[1:])
 
 
 def leave(last: Round, seat: int) -> Round:
@@ -106,36 +107,41 @@ def _without(live: tuple[bool, ...], seat: int) -> tuple[bool, ...]:
 
 def _call(now: Round, seat: int) -> Round:
     """The caller goes up to the level or, under `side_pots`, puts in all he has (DRW-12)."""
-    bets, have = list(now.bets), now.chips[seat]
+    bets, have, ring = list(now.bets), now.chips[seat], now.ring[1:]
     if have >= now.level:
         bets[seat] = now.level
     elif now.side_pots:
         bets[seat] = have
     else:
         raise RuleError("INSUFFICIENT_CHIPS", f"{now.level} is more than {have}", "action")
-    return _passed(now, now.live, tuple(bets))
+    if have > now.level or not now.side_pots:
+        ring = (*ring, seat)
+    return _passed(now, now.live, tuple(bets), ring)
 
 
-def _passed(now: Round, live: tuple[bool, ...], bets: tuple[int, ...]) -> Round:
+def _passed(
+    now: Round, live: tuple[bool, ...], bets: tuple[int, ...], ring: tuple[int, ...]
+) -> Round:
     """The seat has folded, checked or called; the next is to act."""
-    acted = _acted(now, now.level) if now.side_pots else now.acted
-    return Round(now.chips, live, bets, acted, now.level, now.full, now.to_act[1:], now.side_pots)
+    level, to_act, side_pots = now.level, now.to_act - 1, now.side_pots
+    acted = _acted(now, level) if side_pots else now.acted
+    return Round(now.chips, live, bets, acted, level, now.full, ring, to_act, side_pots)
 
 
 def _acted(now: Round, level: int) -> tuple[int, ...]:
     acted = list(now.acted)
-    acted[now.to_act[0]] = level
+    acted[now.ring[0]] = level
     return tuple(acted)
 
 
 def _bet(now: Round, seat: int, amount: int) -> Round:
-    """A bet or a raise to this amount: all others who are in, and have chips, are to act again."""
-    chips, live, level, full, side_pots = now.chips, now.live, now.level, now.full, now.side_pots
+    """A bet or a raise to this amount: all others who can are to act again."""
+    level, full, side_pots = now.level, now.full, now.side_pots
     if amount <= 0:
         raise RuleError("BAD_STAKE", f"{amount} is no bet", "amount")
-    if not may_raise(now, seat):
+    if side_pots and not _reopened(now, seat):
         raise RuleError("NOT_REOPENED", "the short bets since do not add up to a raise", "action")
-    have = chips[seat]
+    have = now.chips[seat]
     if amount < level + full:
         if not (side_pots and amount == have and amount > level):
             raise RuleError("BET_TOO_SMALL", f"{amount} is less than {level + full}", "amount")
@@ -144,41 +150,39 @@ def _bet(now: Round, seat: int, amount: int) -> Round:
         raise RuleError("INSUFFICIENT_CHIPS", f"{amount} is more than {have}", "amount")
     else:
         full = amount - level
-    bets = list(now.bets)
+    bets, acted, ring = list(now.bets), now.acted, now.ring[1:]
     bets[seat] = amount
-    acted = now.acted
-    to_act = [other for other in going_round(len(live), seat)[1:] if live[other]]
+    to_act = len(ring)
     if side_pots:
         acted = _acted(now, amount)
-        to_act = [other for other in to_act if chips[other] != bets[other]]
-    return Round(chips, live, tuple(bets), acted, amount, full, tuple(to_act), side_pots)
+    if amount < have or not side_pots:
+        ring = (*ring, seat)
+    return Round(now.chips, now.live, tuple(bets), acted, amount, full, ring, to_act, side_pots)
 
 
-def may_raise(now: Round, seat: int) -> bool:
-    """Whether the seat has not acted, or the betting has since gone up by a full bet or raise, be
-    it in short ones (DRW-12). Where no bet can be short a raise is always open."""
-    if not now.side_pots:
-        return True
+def _reopened(now: Round, seat: int) -> bool:
+    """Whether the seat may raise: it has not acted, or the betting has since gone up by a full bet
+    or raise, be it in short ones (DRW-12). Without short bets it always has."""
     acted = now.acted[seat]
     return acted == NOT_ACTED or now.level - acted >= now.full
 
 
-_FOLD, _CHECK = (Option("fold"),), (Option("check"),)
+_FOLD, _CHECK = Option("fold"), Option("check")
 
 
-def options(
-    level: int, full: int, bet: int, chips: int, may_raise: bool, side_pots: bool
-) -> tuple[Option, ...]:
-    """What a seat with this bet and these chips may do, with its price or bounds: just what `act`
-    accepts. All is as in `Round`."""
-    made: tuple[Option, ...] = _FOLD if level else _CHECK
+def options(now: Round) -> tuple[Option, ...]:
+    """What the seat whose turn it is may do, with its price or bounds: just what `act` accepts."""
+    seat, level, side_pots = now.ring[0], now.level, now.side_pots
+    bet, chips = now.bets[seat], now.chips[seat]
     if bet == chips:  # DRW-12: under `match_or_fold`
-        return made
-    if level and (chips >= level or side_pots):
-        made = (*made, Option("call", min(chips, level) - bet))
-    least = level + full
-    if side_pots and chips > level:
-        least = min(least, chips)
-    if chips >= least and may_raise:
-        made = (*made, Option("raise" if level else "bet", 0, least, chips))
-    return made
+        return (_FOLD,) if level else (_CHECK,)
+    least = level + now.full
+    if side_pots and level < chips < least:
+        least = chips
+    raises = chips >= least and (not side_pots or _reopened(now, seat))
+    if not level:
+        return (_CHECK, Option("bet", 0, least, chips)) if raises else (_CHECK,)
+    if chips < level and not side_pots:
+        return (_FOLD,)
+    call = Option("call", (level if level < chips else chips) - bet)
+    return (_FOLD, call, Option("raise", 0, least, chips)) if raises else (_FOLD, call)

@@ -23,14 +23,15 @@ from shared.games.draw_steps import (
     five_passes,
     looks,
     new_cards,
-    turn_to_bet,
     turn_to_exchange,
 )
 from shared.games.play import (
     TIMEOUT,
     Cell,
     Decision,
+    Decisions,
     Done,
+    Due,
     Face,
     Line,
     Setup,
@@ -134,18 +135,9 @@ def next_step(hand: Hand) -> Step:
     """What the hand waits for."""
     phase, seats, now = hand.phase, hand.seats, hand.round
     if phase in _BETTING:
-        seat = now.to_act[0]
-        return turn_to_bet(
-            phase,
-            seats.boxes[seat],
-            seats.players[seat],
-            now.level,
-            now.full,
-            now.bets[seat],
-            now.chips[seat],
-            betting.may_raise(now, seat),
-            now.side_pots,
-        )
+        seat = now.ring[0]
+        due = Due(seats.boxes[seat], seats.players[seat], betting.options(now))
+        return Decisions(phase, (due,), False)
     if phase == EXCHANGE:
         seat = hand.exchanger
         return turn_to_exchange(phase, seats.boxes[seat], seats.players[seat])
@@ -216,7 +208,7 @@ def decide(hand: Hand, decision: Decision) -> Hand:
     """The hand after a decision; `RuleError` with the hand script's reasons, in their order."""
     phase, seats, now = hand.phase, hand.seats, hand.round
     if phase in _BETTING:
-        seat = now.to_act[0]
+        seat = now.ring[0]
     elif phase == EXCHANGE:
         seat = hand.exchanger
     else:

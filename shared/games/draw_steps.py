@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from shared.games import draw_betting as betting
 from shared.games.draw_entries import BOXES
 from shared.games.play import Deal, Decisions, Due, Face, Option, Show, Slot, Turn
 
@@ -27,23 +26,6 @@ def looks(boxes: tuple[int, ...], positions: tuple[int, ...]) -> Show:
     """Each player looks at his five cards once all are dealt (DRW-04); positions box by box."""
     turned = zip([NAMES[box] for box in boxes for _ in range(CARDS)], positions, strict=True)
     return Show(tuple([Turn(name, position, Face.OWNER) for name, position in turned]))
-
-
-@lru_cache(maxsize=2048)
-def turn_to_bet(
-    phase: str,
-    box: int,
-    player: str,
-    level: int,
-    full: int,
-    bet: int,
-    chips: int,
-    may_raise: bool,
-    side_pots: bool,
-) -> Decisions:
-    """The box's decision in a betting round that stands so (DRW-05)."""
-    options = betting.options(level, full, bet, chips, may_raise, side_pots)
-    return Decisions(phase, (Due(box, player, options),), together=False)
 
 
 _EXCHANGES = (Option("exchange", counts=tuple(range(MOST_EXCHANGED + 1))),)
