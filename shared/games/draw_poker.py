@@ -5,7 +5,7 @@ Seats are indexes in dealing order: 0 is the first dealt.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from operator import sub
 
@@ -292,7 +292,8 @@ def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:
 
 def staked(hand: Hand) -> Mapping[str, int]:
     """What each player has put in the pots so far, his entry included."""
-    return dict(zip(hand.seats.players, _put(hand), strict=True))
+    put = _put(hand, range(len(hand.cards)))
+    return dict(zip(hand.seats.players, put, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,37 +313,33 @@ def standing(hand: Hand) -> tuple[int, int, tuple[InPot, ...]]:
     above it has to add at least (DRW-05), and what each player has put in, in dealing order."""
     now = hand.round
     betting_on = hand.phase in _BETTING
-    seats = zip(hand.seats.boxes, hand.seats.players, now.bets, _put(hand), now.live, strict=True)
+    put = _put(hand, range(len(hand.cards)))
+    seats = zip(hand.seats.boxes, hand.seats.players, now.bets, put, now.live, strict=True)
     stakes = tuple(
         [
-            InPot(box, who, bet if betting_on else 0, put, not live)
-            for box, who, bet, put, live in seats
+            InPot(box, who, bet if betting_on else 0, paid, not live)
+            for box, who, bet, paid, live in seats
         ]
     )
     return now.level if betting_on else 0, now.full if betting_on else 0, stakes
 
 
-def _put(hand: Hand) -> list[int]:
-    now = hand.round
-    amounts = zip(hand.seats.stacks, now.chips, now.bets, strict=True)
-    return [stack - chips + bet for stack, chips, bet in amounts]
-
-
-def _put_by_box(hand: Hand) -> list[int]:
-    put = _put(hand)
-    return [put[seat] for seat in hand.seats.by_box]
+def _put(hand: Hand, seats: Iterable[int]) -> list[int]:
+    """What these seats have put in."""
+    stacks, chips, bets = hand.seats.stacks, hand.round.chips, hand.round.bets
+    return [stacks[seat] - chips[seat] + bets[seat] for seat in seats]
 
 
 def _carry(hand: Hand, entry: str, clause: str) -> Hand:
     """Nobody played for the pot: it stays for the next hand."""
-    put = _put_by_box(hand)
+    put = _put(hand, hand.seats.by_box)
     nothing = Payout((0,) * len(put), hand.seats.carried_pot + sum(put), 0, (), tuple(put))
     return _over(hand, "carried", put, nothing, entry, clause)
 
 
 def _settle_uncontested(hand: Hand) -> Hand:
     """All but one have folded: he takes the pot and shows nothing (DRW-07)."""
-    seats, put = hand.seats, _put_by_box(hand)
+    seats, put = hand.seats, _put(hand, hand.seats.by_box)
     winner = seats.by_box.index(hand.round.live.index(True))
     payout = uncontested(put, winner, seats.carried_pot, seats.settings.rake)
     return _over(hand, "uncontested", put, payout, None, "DRW-07")
@@ -350,7 +347,7 @@ def _settle_uncontested(hand: Hand) -> Hand:
 
 def _settle_showdown(hand: Hand, seen: Mapping[int, Cell]) -> Hand:
     """The hands still in, as they were shown, for the pots that each paid into (DRW-11)."""
-    seats, live, put = hand.seats, hand.round.live, _put_by_box(hand)
+    seats, live, put = hand.seats, hand.round.live, _put(hand, hand.seats.by_box)
     strengths = {
         at: strength(known(_seen(hand.cards[seat], seen)))
         for at, seat in enumerate(seats.by_box)
@@ -368,10 +365,12 @@ def _over(
     hand: Hand, result: str, put: list[int], payout: Payout, next_entry: str | None, clause: str
 ) -> Hand:
     """The result; what was `put` in, as the payout, in the order of the boxes."""
-    seats = hand.seats
+    seats, won = hand.seats, payout.won
     boxes, players = seats.boxes, seats.players
-    amounts = zip(seats.by_box, put, payout.won, strict=True)
-    lines = [Line(boxes[seat], players[seat], WAGER, stake, won) for seat, stake, won in amounts]
+    lines = [
+        Line(boxes[seat], players[seat], WAGER, put[at], won[at])
+        for at, seat in enumerate(seats.by_box)
+    ]
     left: tuple[tuple[str, int], ...] = ()
     if payout.carried:
         who = [players[seat] for seat in seats.by_box]
