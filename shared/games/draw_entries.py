@@ -15,19 +15,18 @@ BOXES = 5
 
 def check_bets(settings: Settings, setup: Setup, complete: bool = True) -> None:
     """Raise the first reason, in the order of the hand script, why these players cannot begin."""
-    stacks, count = setup.stacks, len(setup.boxes)
-    amounts = [setup.carried_pot, *stacks.values(), *[chips for _, chips in setup.entries]]
+    amounts = [setup.carried_pot, *setup.stacks.values(), *[chips for _, chips in setup.entries]]
     if setup.ante <= 0 or min(amounts) < 0:
         raise RuleError("BAD_STAKE", "an amount is not a positive whole number", "stake")
-    if complete and count < 2:
+    if complete and len(setup.boxes) < 2:
         raise RuleError("BAD_SCRIPT", "a hand needs two players", "seats")
     boxes.check_numbers(setup, BOXES)
-    if len({box.owner for box in setup.boxes}) < count:
+    if len({box.owner for box in setup.boxes}) < len(setup.boxes):
         raise RuleError("TOO_MANY_BOXES", "a player plays one box", "box")
     for box, entry in zip(setup.boxes, paid_in(setup), strict=True):
-        if entry > stacks[box.owner]:
+        if entry > setup.stacks[box.owner]:
             raise RuleError(
-                "INSUFFICIENT_CHIPS", f"{box.owner} has {stacks[box.owner]} chips", "stake"
+                "INSUFFICIENT_CHIPS", f"{box.owner} has {setup.stacks[box.owner]} chips", "stake"
             )
 
 

@@ -277,11 +277,14 @@ def _exchange(hand: Hand, decision: Decision) -> Hand:
         return _exchange_from(hand, hand.round, cards, exchanger + 1)
     if len(named) > MOST_EXCHANGED or len(set(named)) < len(named):
         raise RuleError("BAD_EXCHANGE", "up to three different cards", "positions")
-    places = {cell.card: place for place, cell in enumerate(cards[exchanger])}
-    if not places.keys() >= set(named):
-        raise RuleError("BAD_EXCHANGE", "a card is not held", "positions")
-    discards = tuple([places[card] for card in named])
-    return Hand(hand.seats, DRAWING, hand.round, cards, hand.opener, exchanger, discards)
+    held = [cell.card for cell in cards[exchanger]]
+    discards = []
+    for card in named:
+        if card not in held:
+            raise RuleError("BAD_EXCHANGE", "a card is not held", "positions")
+        discards.append(held.index(card))
+    now, opener = hand.round, hand.opener
+    return Hand(hand.seats, DRAWING, now, cards, opener, exchanger, tuple(discards))
 
 
 def cells(hand: Hand) -> Mapping[str, tuple[Cell, ...]]:

@@ -33,31 +33,35 @@ def offer(settings: Settings, chips: Chips, box: Playing, words: tuple[str, ...]
     bets = (Option(BET, bet, insurance_max=_insurable(settings, chips, box)),) if can_bet else ()
     exchanges: tuple[Option, ...] = ()
     if EXCHANGE in words:
-        exchanges = _exchanges(settings.prices, owner.ante, chips.get(player), left)
+        priced = _priced(settings.prices, owner.ante, left)
+        if chips:
+            priced = tuple([each for each in priced if affords(chips, owner, each[1])])
+        exchanges = _exchanges(priced)
     return Due(box.number, player, (*bets, _FOLD_OPTION, *exchanges))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _unseen(number: int, player: str, bet: int, can_bet: bool, can_look: bool) -> Due:
     looks = (_LOOK_OPTION,) if can_look else ()
     bets = (Option(BET, bet),) if can_bet else ()
     return Due(number, player, (*looks, *bets, _FOLD_OPTION))
 
 
-@lru_cache(maxsize=4096)
-def _exchanges(
-    prices: tuple[tuple[int, int], ...], ante: int, chips: int | None, left: int
-) -> tuple[Option, ...]:
-    """The exchange of as many cards as are left and the owner can pay for, if there are any."""
-    offered = [
-        (count, price)
-        for count, price in zip(EXCHANGES, whole_prices(prices, ante), strict=True)
-        if count <= left and (chips is None or price <= chips)
-    ]
-    if not offered:
+@lru_cache(maxsize=1024)
+def _priced(
+    prices: tuple[tuple[int, int], ...], ante: int, left: int
+) -> tuple[tuple[int, int], ...]:
+    """How many cards may be exchanged, as far as so many are left, and for how much."""
+    priced = zip(EXCHANGES, whole_prices(prices, ante), strict=True)
+    return tuple([(count, price) for count, price in priced if count <= left])
+
+
+@lru_cache(maxsize=1024)
+def _exchanges(priced: tuple[tuple[int, int], ...]) -> tuple[Option, ...]:
+    if not priced:
         return ()
-    counts, costs = zip(*offered, strict=True)
-    return (Option(EXCHANGE, counts=counts, prices=costs),)
+    counts, prices = zip(*priced, strict=True)
+    return (Option(EXCHANGE, counts=counts, prices=prices),)
 
 
 def affords(chips: Chips, share: Share, cost: int) -> bool:
