@@ -124,6 +124,12 @@ def test_HND_03_only_the_best_five_of_seven_count(seven: list[Card]) -> None:
     assert strength(seven) == max(strength(five) for five in combinations(seven, 5))
 
 
+@pytest.mark.parametrize("count", [0, 4, 8])
+def test_fewer_than_five_cards_or_more_than_seven_have_no_strength(count: int) -> None:
+    with pytest.raises(ValueError):
+        strength(DECK[:count])
+
+
 def test_least_strengths_are_the_boundaries_of_the_kinds() -> None:
     for name, least in LEAST.items():
         assert hand_name(least) == name
