@@ -18,7 +18,7 @@ from deploy.where import folder_of, local_database
 key_commands = typer.Typer()
 keys = typer.Typer(
     no_args_is_help=True,
-    help="The keys that seal private cards in the log and server seeds at rest.",
+    help="The keys that seal private cards and server seeds, and the one that signs checkpoints.",
 )
 key_commands.add_typer(keys, name="keys")
 _out = Console()
@@ -58,6 +58,13 @@ def rotate(context: typer.Context) -> None:
     _out.print(f"new keys {rotated.deployment_id} (private cards) and {rotated.seed_id} (seeds)")
     if folder.is_held():
         _out.print("the house uses them from its next start on: croupier down, croupier up")
+
+
+@keys.command()
+def verifier(context: typer.Context) -> None:
+    """Print the key that verifies the house's checkpoints, for whoever keeps them."""
+    signer = folder_of(context).keys.load().note_signer()
+    _out.print(str(signer.verifier), soft_wrap=True, highlight=False, markup=False)
 
 
 @keys.command()

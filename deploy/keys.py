@@ -11,10 +11,12 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from deploy.migrate import LOGIN_ROLES
+from shared.proofs.signed_note import NoteSigner
 from shared.rpc import tokens
 from shared.sealing import Keyring
 
 _WORD_BYTES = 32
+_LOG_ID_BYTES = 8
 
 
 def _word() -> str:
@@ -25,10 +27,15 @@ def _key() -> str:
     return b64encode(secrets.token_bytes(_WORD_BYTES)).decode()
 
 
+def _log_id() -> str:
+    return f"croupier-{secrets.token_hex(_LOG_ID_BYTES)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Keys:
     """Passwords, and keys in base64. `roles` has a password for each login role. Beside the keys in
-    use are the ids they go by, and the keys before them by theirs."""
+    use are the ids they go by, and the keys before them by theirs. `checkpoint` signs what is
+    said of the log `log_id`."""
 
     postgres: str = field(default_factory=_word, repr=False)
     nats: str = field(default_factory=_word, repr=False)
@@ -41,6 +48,12 @@ class Keys:
     seed_id: str = "s1"
     old_deployment: dict[str, str] = field(default_factory=dict, repr=False)
     old_seed: dict[str, str] = field(default_factory=dict, repr=False)
+    log_id: str = field(default_factory=_log_id)
+    checkpoint: str = field(default_factory=_key, repr=False)
+
+    def note_signer(self) -> NoteSigner:
+        """What checkpoints are signed with."""
+        return NoteSigner(self.log_id, b64decode(self.checkpoint))
 
     def rotated(self) -> Keys:
         """The same with a new deployment key and a new seed key; those in use become old ones."""
@@ -89,7 +102,8 @@ class KeyFolder:
     path: Path
 
     def load(self) -> Keys:
-        """The keys of this house; made, all at once, where there are none."""
+        """The keys of this house; made, all at once, where there are none. A house that an earlier
+        version has made gets those that it lacks, and keeps them."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
         if not self.token_key.exists():
@@ -98,7 +112,11 @@ class KeyFolder:
             write_privately(self.token_key, private)
         if not self._kept.exists():
             self.store(Keys())
-        return Keys(**json.loads(self._kept.read_text()))
+        kept = json.loads(self._kept.read_text())
+        keys = Keys(**kept)
+        if kept.keys() != asdict(keys).keys():
+            self.store(keys)
+        return keys
 
     def store(self, keys: Keys) -> None:
         """Keeps these from now on."""

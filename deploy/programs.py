@@ -90,6 +90,9 @@ class Programs:
             known["seed_key"] = self._keys.seed
             known["seed_key_id"] = self._keys.seed_id
             known["old_seed_keys"] = json.dumps(self._keys.old_seed)
+        if name == "audit":
+            known["log_id"] = self._keys.log_id
+            known["checkpoint_key"] = self._keys.checkpoint
         if name in _ROLES:
             signing = self._folder.keys.token_key.read_text()
             known["service_token"] = tokens.sign(signing, name, _ROLES[name], _SERVICE_TOKEN_TTL_S)

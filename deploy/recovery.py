@@ -34,6 +34,11 @@ from shared.table.state import Status, TableState
 ACTOR = "operator/log-recover"
 _TRIES = 10
 _TABLES = "SELECT stream FROM log.streams WHERE stream LIKE 'table/%' ORDER BY stream"
+_NEW_LINES = """
+    INSERT INTO audit.checkpoint_line (partition, line)
+    SELECT partition, max(line) + 1 FROM audit.checkpoint GROUP BY partition
+        ON CONFLICT DO NOTHING
+"""
 _OPEN_SHOES = """
     SELECT s.stream FROM log.streams AS s
      WHERE s.stream LIKE 'shuffle/%'
@@ -58,6 +63,7 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
     """Puts the log of `dsn` (a superuser's) in order. It may be done again: then there is less to
     do."""
     done = Recovered()
+    await _begin_checkpoints_anew(dsn)
     epochs: dict[str, int] = {}
     async with _as(dsn, "croupier_table") as pool, PostgresLog(pool) as log:
         codec = TableCodec(KeyringSealer(field_keys))
@@ -82,6 +88,16 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
             except Exception as error:
                 done.failures.append(f"shoe {shoe_id}: {type(error).__name__}: {error}")
     return done
+
+
+async def _begin_checkpoints_anew(dsn: str) -> None:
+    """What was signed before may be of events that are gone: it stays as it is, and what is signed
+    from now on has another origin, so that nobody is told two things by one name."""
+    connection: Any = await asyncpg.connect(dsn)
+    try:
+        await connection.execute(_NEW_LINES)
+    finally:
+        await connection.close()
 
 
 async def _have_taken_up_again(dsn: str) -> None:

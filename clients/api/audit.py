@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from datetime import datetime
 from uuid import uuid4
 
@@ -69,10 +69,14 @@ class AuditClient:
             timeout_s=VERIFY_TIMEOUT_S,
         )
 
-    async def verify_all(self, table: str = "") -> AsyncIterator[pb.VerifyAllResponse]:
-        """Every hand (of one table), the chain and the ledger, with progress; `done` ends it."""
+    async def verify_all(
+        self, table: str = "", against: Iterable[str] = ()
+    ) -> AsyncIterator[pb.VerifyAllResponse]:
+        """Every hand (of one table), the chain, the ledger and the checkpoints, also those in the
+        signed notes `against`; with progress, `done` ends it."""
         call = self._stub.VerifyAll(
-            pb.VerifyAllRequest(table_id=table), metadata=self._connection.metadata()
+            pb.VerifyAllRequest(table_id=table, against=against),
+            metadata=self._connection.metadata(),
         )
         try:
             async for answer in call:
@@ -81,6 +85,26 @@ class AuditClient:
             raise refused(error) from error
         finally:
             call.cancel()
+
+    async def checkpoints(self) -> tuple[list[pb.Checkpoint], str]:
+        """The newest checkpoint of each partition, and the key that the house says it uses."""
+        found: list[pb.Checkpoint] = []
+        token = ""
+        while True:
+            request = pb.ListCheckpointsRequest(page_token=token)
+            answer = await self._connection.call(self._stub.ListCheckpoints, request)
+            found += answer.checkpoints
+            token = answer.next_page_token
+            if not token:
+                return found, answer.verifier_key
+
+    async def consistency(self, partition: str, from_size: int, to_size: int) -> list[bytes]:
+        """The proof that the tree of `to_size`, a checkpoint's, begins with that of `from_size`."""
+        request = pb.ProveConsistencyRequest(
+            partition=partition, from_size=from_size, to_size=to_size
+        )
+        answer = await self._connection.call(self._stub.ProveConsistency, request)
+        return list(answer.path)
 
     async def shoes(
         self,

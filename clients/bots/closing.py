@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from croupier.audit.v1.audit_pb2 import Finding, GetProgressResponse, VerifyAllResponse
 from croupier.wallet.v1.wallet_pb2 import GetLedgerResponse
@@ -42,12 +42,14 @@ async def verify_everything(
     on_progress: Callable[[VerifyAllResponse], None],
     table: str = "",
     who: Identity = AUDITOR,
+    against: Iterable[str] = (),
 ) -> Verified:
-    """Lets the audit verify every hand (of one table), the chain and the ledger."""
+    """Lets the audit verify every hand (of one table), the chain, the ledger and the checkpoints,
+    also those in the signed notes `against`."""
     findings: list[Finding] = []
     last = VerifyAllResponse()
     async with house.connect("audit", who) as connection:
-        async for answer in AuditClient(connection).verify_all(table):
+        async for answer in AuditClient(connection).verify_all(table, against):
             room = MOST_FINDINGS - len(findings)
             findings += answer.findings[:room]
             last = answer

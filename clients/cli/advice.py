@@ -22,6 +22,7 @@ ADVICE: Mapping[str, str] = {
     "TABLE_EXISTS": "Choose another name, or use the table that is there: `croupier tables`.",
     "BAD_SETTING": "Change the setting that is named; docs/hand-script.md lists them.",
     "HAND_NOT_FOUND": "`croupier hands` lists the hands there are.",
+    "CHECKPOINT_NOT_FOUND": "The house signs one a minute while it is played: try again then.",
     "NOT_INDEXED_YET": "The audit is still reading the log: try again in a moment.",
     "STAKE_BELOW_MINIMUM": "Stake at least the table's minimum.",
     "STAKE_ABOVE_MAXIMUM": "Stake at most the table's maximum.",

@@ -13,7 +13,19 @@ os.environ.setdefault("GRPC_VERBOSITY", "NONE")
 
 import typer
 
-from clients.cli import account, audit, hand, nodes, pit, play, shoes, shown_card, tables, token
+from clients.cli import (
+    account,
+    audit,
+    checkpoints,
+    hand,
+    nodes,
+    pit,
+    play,
+    shoes,
+    shown_card,
+    tables,
+    token,
+)
 from clients.cli.shell import Shell, console, say_refusal
 from shared.errors import CroupierError
 
@@ -68,6 +80,7 @@ for _register in (
     pit.register,
     nodes.register,
     audit.register,
+    checkpoints.register,
     account.register,
     hand.register,
     shown_card.register,

@@ -19,6 +19,7 @@ from clients.api.audit import AuditClient
 from clients.api.table import TableClient
 from clients.bots.closing import verify_everything
 from clients.bots.progress import Verified
+from clients.cli.checkpoints import Key, signed_notes
 from clients.cli.picture import cards_text
 from clients.cli.shell import Shell, shell_of
 from shared.events import to_json
@@ -94,6 +95,11 @@ def verify(
         bool, typer.Option("--all", help="Every hand, the chain and the ledger.")
     ] = False,
     table: Annotated[str, typer.Option(help="With --all: only this table.")] = "",
+    against: Annotated[
+        typer.FileText | None,
+        typer.Option(help="With --all: the log must be what these checkpoints were signed over."),
+    ] = None,
+    key: Key = "",
     as_json: Json = False,
 ) -> None:
     """Re-run a hand (or all) from the log and check its proofs, chain, postings and clocks.
@@ -103,7 +109,13 @@ def verify(
     shell = shell_of(context)
     if bool(hand) == everything:
         raise typer.BadParameter("give a HAND or --all")
-    good = _verify_all(shell, table, as_json) if everything else _verify_one(shell, hand, as_json)
+    if against is not None and (hand or table):
+        raise typer.BadParameter("--against is for everything together", param_hint="--against")
+    if everything:
+        notes = shell.run(signed_notes(shell, against, key)) if against is not None else []
+        good = _verify_all(shell, table, notes, as_json)
+    else:
+        good = _verify_one(shell, hand, as_json)
     if not good:
         raise typer.Exit(1)
 
@@ -191,7 +203,7 @@ def _verify_one(shell: Shell, hand_id: str, as_json: bool) -> bool:
     return answer.verified
 
 
-def _verify_all(shell: Shell, table: str, as_json: bool) -> bool:
+def _verify_all(shell: Shell, table: str, against: Sequence[str], as_json: bool) -> bool:
     with Progress(
         TextColumn("verifying"),
         BarColumn(),
@@ -209,7 +221,9 @@ def _verify_all(shell: Shell, table: str, as_json: bool) -> bool:
                 total=answer.hands_total or None,
             )
 
-        verified = shell.run(verify_everything(shell.house, show, table, shell.staff("auditor")))
+        verified = shell.run(
+            verify_everything(shell.house, show, table, shell.staff("auditor"), against)
+        )
     if as_json:
         shell.print_json(
             {
@@ -218,12 +232,17 @@ def _verify_all(shell: Shell, table: str, as_json: bool) -> bool:
                 "failed": verified.failed,
                 "events": verified.events,
                 "complete": verified.complete,
+                "against": len(against),
                 "findings": [to_json(finding) for finding in verified.findings],
             }
         )
     else:
         print_findings(shell.out, verified.findings)
         shell.out.print(verdict(verified))
+        if against and verified.clean:
+            shell.out.print(
+                f"[green]✓[/] the log is what {len(against)} checkpoints were signed over"
+            )
     return verified.clean
 
 

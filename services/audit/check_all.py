@@ -11,6 +11,7 @@ from services.audit.disclosure import Disclose
 from services.audit.evidence import PAGE_EVENTS, Shoes, decoded, explained
 from services.audit.verify.cashier import CashierWalk
 from services.audit.verify.chain import streams_finding
+from services.audit.verify.checkpoints import CheckpointWalk, Held
 from services.audit.verify.findings import Check, Finding, Read
 from services.audit.verify.ledger import Book, LedgerWalk
 from services.audit.verify.postings import PostingsWalk
@@ -25,7 +26,7 @@ from shared.table.sealer import KeyringSealer
 from shared.table.state import TableState
 
 MAX_FINDINGS = 1_000
-ALL_CHECKS = (*CHECKS, Check.LEDGER)
+ALL_CHECKS = (*CHECKS, Check.LEDGER, Check.CHECKPOINT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +71,18 @@ class Progress:
 
 
 class FullCheck:
-    """One run over all that a snapshot covers."""
+    """One run over all that a snapshot covers. `checkpoints`, by partition, are those with which
+    the log is compared."""
 
     def __init__(
-        self, log: EventLog, keyring: Keyring, snapshot: Snapshot, disclose: Disclose
+        self,
+        log: EventLog,
+        keyring: Keyring,
+        snapshot: Snapshot,
+        disclose: Disclose,
+        checkpoints: Mapping[str, Sequence[Held]] | None = None,
     ) -> None:
+        self._checkpoints = checkpoints or {}
         self._log = log
         self._keyring = keyring
         self._disclose = disclose
@@ -86,6 +94,10 @@ class FullCheck:
         self._at_applied: list[TableState] = []
         self._requested: set[str] = set()
         self._reused: dict[bytes, list[Read]] = {}
+
+    def add(self, findings: Iterable[Finding]) -> None:
+        """What has been found already."""
+        self._progress.add(findings)
 
     async def run(self, table_id: str = "") -> AsyncIterator[Progress]:
         """Reports as it goes, the last time with `done`. The same object each time: take
@@ -118,8 +130,10 @@ class FullCheck:
 
     async def _chains(self) -> AsyncIterator[None]:
         for partition, head in self._snapshot.heads.items():
-            report = await verify_chain(self._log, partition)
+            walk = CheckpointWalk(partition, self._checkpoints.get(partition, ()))
+            report = await verify_chain(self._log, partition, tell_hashes=walk.step)
             self._progress.add(await explained(self._log, report))
+            self._progress.add(walk.end())
             self._progress.events += report.last_position
             total = self._snapshot.stream_totals.get(partition, 0)
             self._progress.add(streams_finding(partition, head.position, total))

@@ -9,6 +9,7 @@ from croupier.audit.v1 import audit_pb2
 from croupier.audit.v1.audit_pb2_grpc import add_AuditServiceServicer_to_server
 from croupier.shuffle.v1.shuffle_pb2_grpc import ShuffleServiceStub
 
+from services.audit.checkpointer import Checkpointer
 from services.audit.disclosure import Disclosure
 from services.audit.projection import rows_of
 from services.audit.server import Audit
@@ -39,6 +40,7 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     """Serves and indexes until `stopping`, then drains."""
     dsn = settings.database_dsn.get_secret_value()
     keyring = settings.field_keys()
+    signer = settings.note_signer()
     bus = await connect(settings.nats_url.get_secret_value(), settings.node)
     pool = await open_pool(dsn, settings.database_pool_size, settings.node)
     shuffle = connect_to(settings.shuffle_address)
@@ -50,15 +52,18 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
             Consumers(consuming, CATEGORIES, log, dsn, bus).run(), name="consumers"
         )
         server = Server(settings)
-        audit = Audit(log, pool, keyring, disclose, disclose.to_person)
+        audit = Audit(log, pool, keyring, disclose, disclose.to_person, signer.verifier)
         add_AuditServiceServicer_to_server(audit, server.grpc)
         server.offer(audit_pb2.DESCRIPTOR.services_by_name["AuditService"])
         checking = asyncio.create_task(
             ShoeChecker(log, pool, keyring, disclose).run(), name="shoe checker"
         )
+        signing = asyncio.create_task(
+            Checkpointer(pool, signer, settings.checkpoint_every_s).run(), name="checkpointer"
+        )
         serving = asyncio.create_task(server.run_until(stopping), name="grpc")
         try:
-            await serve_with(indexing, serving, checking)
+            await serve_with(indexing, serving, checking, signing)
         finally:
             await log.close()
     finally:

@@ -22,6 +22,10 @@ full_checks = Counter(
 full_check_hands = Gauge(
     "croupier_audit_full_check_hands", "Hands that the latest check of everything has seen so far"
 )
+checkpoints = Counter("croupier_audit_checkpoints_total", "Checkpoints signed", ["partition"])
+checkpoint_size = Gauge(
+    "croupier_audit_checkpoint_size", "Events under the newest checkpoint", ["partition"]
+)
 _findings = Counter("croupier_audit_findings_total", "What the checks found", ["check"])
 
 for _check in Check:

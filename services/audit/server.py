@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -12,15 +11,25 @@ from uuid import UUID
 import structlog
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.audit.v1.audit_pb2_grpc import AuditServiceServicer
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.audit import enquiries, metrics, shoe_enquiries
-from services.audit.check_all import FullCheck, Progress
+from services.audit.check_all import FullCheck
 from services.audit.check_hand import CHECKS, HandCheck
+from services.audit.checkpoint_desk import MOST_AGAINST, CheckpointDesk, checkpoint_message
+from services.audit.checkpoint_store import standings
 from services.audit.disclosure import Disclose, DiscloseTo
-from services.audit.enquiries import Filter, IndexedHand
+from services.audit.enquiries import Filter
 from services.audit.evidence import decoded
-from services.audit.replay import Replay, Step, replay
+from services.audit.messages import (
+    check_numbers,
+    event_message,
+    finding_message,
+    hand_message,
+    progress_message,
+    replayed_hand_message,
+    step_message,
+)
+from services.audit.replay import replay
 from services.audit.rows import moment
 from services.audit.shoe_desk import (
     cards_of,
@@ -32,11 +41,11 @@ from services.audit.shoe_desk import (
     totals_message,
 )
 from services.audit.snapshot import applied_by_wallet, take_snapshot
-from services.audit.verify.findings import Check, Finding, Read
+from services.audit.verify.findings import Check, Finding
 from shared.errors import CroupierError
-from shared.events import UnknownEventError, UnreadableEventError, decode, to_json
-from shared.log import EventLog, RecordedEvent, on_connection
+from shared.log import EventLog, on_connection
 from shared.log.patience import Pool
+from shared.proofs.signed_note import NoteVerifier
 from shared.rpc import pages
 from shared.rpc.access import Role
 from shared.rpc.caller import caller
@@ -60,6 +69,7 @@ class Audit(AuditServiceServicer):
         keyring: Keyring,
         disclose: Disclose,
         disclose_to: DiscloseTo,
+        verifier: NoteVerifier,
     ) -> None:
         self._log = log
         self._pool = pool
@@ -70,6 +80,8 @@ class Audit(AuditServiceServicer):
             log, keyring, lambda: on_connection(pool, applied_by_wallet), disclose
         )
         self._full_checks = asyncio.Semaphore(MAX_CHECKS_AT_ONCE)
+        self._desk = CheckpointDesk(verifier)
+        self._verifier_key = str(verifier)
 
     async def ListHands(  # noqa: N802
         self, request: pb.ListHandsRequest, context: _Context
@@ -86,7 +98,7 @@ class Audit(AuditServiceServicer):
             self._pool,
             lambda connection: enquiries.list_hands(connection, wanted, size, request.page_token),
         )
-        return pb.ListHandsResponse(hands=map(_indexed, hands), next_page_token=token)
+        return pb.ListHandsResponse(hands=map(hand_message, hands), next_page_token=token)
 
     async def ReplayHand(  # noqa: N802
         self, request: pb.ReplayHandRequest, context: _Context
@@ -100,8 +112,8 @@ class Audit(AuditServiceServicer):
         keyring = self._keyring if caller().role is Role.AUDITOR else None
         told = replay(reads, keyring)
         return pb.ReplayHandResponse(
-            hand=_replayed_hand(request.hand_id, reads, told),
-            steps=[_step(step) for step in told.steps],
+            hand=replayed_hand_message(request.hand_id, reads, told),
+            steps=[step_message(step) for step in told.steps],
             proofs=told.proofs,
             shoe_root=await self._root_of(told.shoe_id),
         )
@@ -116,8 +128,8 @@ class Audit(AuditServiceServicer):
         return pb.VerifyHandResponse(
             hand_id=request.hand_id,
             verified=not report.findings,
-            checks_done=_checks(CHECKS),
-            findings=map(_finding, report.findings),
+            checks_done=check_numbers(CHECKS),
+            findings=map(finding_message, report.findings),
             events=report.events,
         )
 
@@ -126,7 +138,11 @@ class Audit(AuditServiceServicer):
     ) -> AsyncIterator[pb.VerifyAllResponse]:
         if self._full_checks.locked():
             raise CroupierError("OVERLOADED", f"{MAX_CHECKS_AT_ONCE} checks of all run already")
+        if len(request.against) > MOST_AGAINST or (request.table_id and request.against):
+            raise CroupierError("BAD_REQUEST", "too many, or together with a table", "against")
         async with self._full_checks:
+            kept = await on_connection(self._pool, standings)
+            held, unlike = self._desk.to_compare(kept, request.against)
             snapshot = await on_connection(self._pool, take_snapshot)
             total = await on_connection(
                 self._pool,
@@ -136,12 +152,14 @@ class Audit(AuditServiceServicer):
                 raise CroupierError("TABLE_NOT_FOUND", f"no table {request.table_id!r}", "table_id")
             loop = asyncio.get_running_loop()
             tell_at = loop.time()
-            check = FullCheck(self._log, self._keyring, snapshot, self._disclose)
+            check = FullCheck(self._log, self._keyring, snapshot, self._disclose, held)
+            if not request.table_id:
+                check.add(unlike)
             async for progress in check.run(request.table_id):
                 metrics.full_check_hands.set(progress.hands)
                 if progress.done or loop.time() >= tell_at:
                     _tell_of(progress.findings, table=request.table_id)
-                    yield _progress(progress, total)
+                    yield progress_message(progress, total)
                     progress.findings.clear()
                     tell_at = loop.time() + _TELL_EVERY_S
             metrics.full_checks.labels("failed" if progress.found else "verified").inc()
@@ -158,7 +176,7 @@ class Audit(AuditServiceServicer):
         events = await read(request.partition or request.stream, request.after, size)
         answer = pb.ListEventsResponse()
         for event in events:
-            answer.events.append(_event(event))
+            answer.events.append(event_message(event))
             if answer.ByteSize() > MAX_PAGE_BYTES:
                 break
         if events and (len(events) == size or len(answer.events) < len(events)):
@@ -238,6 +256,48 @@ class Audit(AuditServiceServicer):
         check_may_be_opened(record)
         return published_message(record)
 
+    async def ListCheckpoints(  # noqa: N802
+        self, request: pb.ListCheckpointsRequest, context: _Context
+    ) -> pb.ListCheckpointsResponse:
+        signed = [each for each in await on_connection(self._pool, standings) if each.signed]
+        page, token = pages.page(
+            signed, request.page_size, request.page_token, lambda each: each.partition
+        )
+        return pb.ListCheckpointsResponse(
+            checkpoints=map(checkpoint_message, page),
+            next_page_token=token,
+            verifier_key=self._verifier_key,
+        )
+
+    async def GetCheckpoint(  # noqa: N802
+        self, request: pb.GetCheckpointRequest, context: _Context
+    ) -> pb.GetCheckpointResponse:
+        found = await on_connection(
+            self._pool,
+            lambda connection: self._desk.find(connection, request.partition, request.size),
+        )
+        return pb.GetCheckpointResponse(checkpoint=found, verifier_key=self._verifier_key)
+
+    async def ProveInclusion(  # noqa: N802
+        self, request: pb.ProveInclusionRequest, context: _Context
+    ) -> pb.ProveInclusionResponse:
+        return await on_connection(
+            self._pool,
+            lambda connection: self._desk.prove_inclusion(
+                connection, request.partition, request.position, request.size
+            ),
+        )
+
+    async def ProveConsistency(  # noqa: N802
+        self, request: pb.ProveConsistencyRequest, context: _Context
+    ) -> pb.ProveConsistencyResponse:
+        return await on_connection(
+            self._pool,
+            lambda connection: self._desk.prove_consistency(
+                connection, request.partition, request.from_size, request.to_size
+            ),
+        )
+
     async def _root_of(self, shoe_id: str) -> bytes:
         """The seal of a shoe, which is among its first events; empty where there is none."""
         if not shoe_id:
@@ -268,117 +328,3 @@ def _moment_in(request: Any, name: str) -> datetime | None:
         return moment(getattr(request, name))
     except (ValueError, OverflowError):
         raise CroupierError("BAD_REQUEST", "no time that there is", name) from None
-
-
-def _stamp(value: datetime | None) -> Timestamp | None:
-    if value is None:
-        return None
-    stamp = Timestamp()
-    stamp.FromDatetime(value)
-    return stamp
-
-
-def _indexed(hand: IndexedHand) -> pb.Hand:
-    return pb.Hand(
-        hand_id=hand.hand_id,
-        table_id=hand.table_id,
-        game=hand.game,
-        number=hand.number,
-        shoe_id=hand.shoe_id,
-        result=hand.result or "",
-        players=hand.players,
-        opened_at=_stamp(hand.opened_at),
-        ended_at=_stamp(hand.ended_at),
-        voided=hand.voided,
-    )
-
-
-def _replayed_hand(hand_id: str, reads: Sequence[Read], told: Replay) -> pb.Hand:
-    betting = next((read for read in reads if read.event.type == "BettingOpened"), None)
-    opened, ended = told.opened, told.ended
-    begun = opened or betting
-    return pb.Hand(
-        hand_id=hand_id,
-        table_id=begun.event.stream.removeprefix("table/") if begun is not None else "",
-        game=opened.body.game if opened is not None else "",
-        number=begun.body.number if begun is not None else 0,
-        shoe_id=told.shoe_id,
-        result=ended.body.result if ended is not None and ended.event.type == "HandSettled" else "",
-        players=told.players,
-        opened_at=_stamp(begun.event.recorded_at if begun is not None else None),
-        ended_at=_stamp(ended.event.recorded_at if ended is not None else None),
-        voided=ended is not None and ended.event.type == "HandVoided",
-    )
-
-
-def _step(step: Step) -> pb.ReplayHandResponse.Step:
-    event = step.event
-    return pb.ReplayHandResponse.Step(
-        stream=event.stream,
-        version=event.version,
-        partition=event.partition,
-        position=event.position,
-        type=event.type,
-        recorded_at=_stamp(event.recorded_at),
-        actor=event.actor,
-        derived=step.derived,
-        body_json=step.body_json,
-        text=step.text,
-        sights=[
-            pb.ReplayHandResponse.Sight(party=party, cards=cards)
-            for party, cards in step.sights.items()
-        ],
-    )
-
-
-def _event(event: RecordedEvent) -> pb.ListEventsResponse.Event:
-    return pb.ListEventsResponse.Event(
-        partition=event.partition,
-        position=event.position,
-        stream=event.stream,
-        version=event.version,
-        type=event.type,
-        hand_id=event.hand_id or "",
-        actor=event.actor,
-        recorded_at=_stamp(event.recorded_at),
-        body_json=_body_json(event),
-        hash=event.hash,
-    )
-
-
-def _body_json(event: RecordedEvent) -> str:
-    """The body as JSON; null where this version cannot read it."""
-    try:
-        body = to_json(decode(event.type, event.payload))
-    except (UnknownEventError, UnreadableEventError):
-        return "null"
-    return json.dumps(body, ensure_ascii=False, separators=(",", ":"))
-
-
-def _finding(finding: Finding) -> pb.Finding:
-    return pb.Finding(
-        check=pb.Check.ValueType(finding.check),
-        hand_id=finding.hand_id,
-        stream=finding.stream,
-        version=finding.version,
-        partition=finding.partition,
-        position=finding.position,
-        message=finding.message,
-    )
-
-
-def _progress(progress: Progress, total: int) -> pb.VerifyAllResponse:
-    return pb.VerifyAllResponse(
-        hands_verified=progress.hands,
-        # The index may be behind the log.
-        hands_total=max(total, progress.hands),
-        findings=map(_finding, progress.findings),
-        done=progress.done,
-        events_checked=progress.events,
-        hands_failed=len(progress.failed),
-        checks_done=_checks(progress.checks if progress.done else ()),
-    )
-
-
-def _checks(checks: Iterable[Check]) -> list[pb.Check.ValueType]:
-    return [pb.Check.ValueType(check) for check in checks]

@@ -16,6 +16,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.proofs.signed_note import NoteSigner
 from shared.sealing import Keyring
 
 ServiceName = Literal["shuffle", "wallet", "audit", "relay", "table"]
@@ -49,6 +50,10 @@ def key_bytes(key: SecretStr) -> bytes:
 
 
 KeyId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,32}$")]
+LogId = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*$", min_length=1, max_length=128)
+]
+"""As a URL without its scheme, like `casino.example/main`; nothing need answer there."""
 OldKeys = dict[KeyId, Key]
 """As many as there were: old deployment keys stay for good."""
 
@@ -161,6 +166,15 @@ class AuditSettings(SealingSettings):
     service: ServiceName = "audit"
     shuffle_address: Address
     service_token: SecretStr
+    # What the log of this house is called for ever, in what is signed of it.
+    log_id: LogId
+    # Ed25519, the private half: signs checkpoints. Nobody else holds it, no database least of all.
+    checkpoint_key: Key
+    checkpoint_every_s: float = Field(default=60.0, gt=0, le=86_400)
+
+    def note_signer(self) -> NoteSigner:
+        """What checkpoints are signed with."""
+        return NoteSigner(self.log_id, key_bytes(self.checkpoint_key))
 
 
 class TableSettings(SealingSettings):

@@ -73,6 +73,11 @@ ACCESS: dict[str, frozenset[Role]] = {
     "/croupier.audit.v1.AuditService/DiscloseShoe": _AUDITOR,
     "/croupier.audit.v1.AuditService/ListDisclosures": frozenset({Role.AUDITOR, Role.PLAYER}),
     "/croupier.audit.v1.AuditService/GetPublishedShoe": _PEOPLE,
+    # A checkpoint is worth something in the hands of others, and says nothing but hashes.
+    "/croupier.audit.v1.AuditService/ListCheckpoints": _PEOPLE,
+    "/croupier.audit.v1.AuditService/GetCheckpoint": _PEOPLE,
+    "/croupier.audit.v1.AuditService/ProveConsistency": _PEOPLE,
+    "/croupier.audit.v1.AuditService/ProveInclusion": _AUDITOR,
 }
 """Who may call each method. A method without a row is closed to everybody."""
 

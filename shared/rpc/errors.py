@@ -99,6 +99,8 @@ _REASONS: dict[grpc.StatusCode, tuple[str, ...]] = {
         "ACCOUNT_NOT_FOUND",
         "SHOE_NOT_FOUND",
         "NODE_NOT_FOUND",
+        "PARTITION_NOT_FOUND",
+        "CHECKPOINT_NOT_FOUND",
     ),
     _Code.ALREADY_EXISTS: (
         "TABLE_EXISTS",

@@ -61,7 +61,9 @@ def test_a_service_is_told_its_own_secrets_only(open_house: HouseOnDisk) -> None
     }
     seeds = {"croupier_seed_key", "croupier_seed_key_id", "croupier_old_seed_keys"}
     assert names("shuffle") == sealing | seeds
-    assert names("table") == names("audit") == sealing | {"croupier_service_token"}
+    assert names("table") == sealing | {"croupier_service_token"}
+    signing = {"croupier_log_id", "croupier_checkpoint_key"}
+    assert names("audit") == sealing | {"croupier_service_token"} | signing
 
 
 def test_every_service_has_metrics(open_house: HouseOnDisk) -> None:

@@ -24,6 +24,7 @@ class Check(IntEnum):
     POSTINGS = audit_pb2.CHECK_POSTINGS
     CLOCKS = audit_pb2.CHECK_CLOCKS
     LEDGER = audit_pb2.CHECK_LEDGER
+    CHECKPOINT = audit_pb2.CHECK_CHECKPOINT
 
 
 @dataclass(frozen=True, slots=True)

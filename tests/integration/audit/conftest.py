@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from base64 import b64encode
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field
@@ -42,12 +43,16 @@ from shared.log import (
 from shared.log.patience import Pool
 from shared.money import Money
 from shared.ops.settings import AuditSettings
+from shared.proofs.signed_note import NoteSigner
 from shared.rpc.access import Role
 from shared.rpc.errors import from_rpc_error
 from shared.rpc.server import Server
 from tests.playing import FIELD_KEYS, SEED_KEYS, House, same_seeds
 from tests.servers import Database
 from tests.services import PUBLIC_KEY, bearer
+
+SIGNER = NoteSigner("casino.example/one", bytes(range(32)))
+"""What the house signs its checkpoints with."""
 
 A = TypeVar("A", bound=Message)
 Apply = Callable[[Connection, Sequence[RecordedEvent]], Awaitable[object]]
@@ -266,9 +271,11 @@ async def client(real: RealHouse, database: Database) -> AsyncIterator[Client]:
                 deployment_key="A" * 43 + "=",  # type: ignore[arg-type]
                 shuffle_address="127.0.0.1:1",
                 service_token="unused",  # type: ignore[arg-type]
+                log_id=SIGNER.name,
+                checkpoint_key=b64encode(SIGNER.private_key).decode(),  # type: ignore[arg-type]
             )
         )
-        audit = Audit(log, pool, FIELD_KEYS, real.disclose, real.disclose_to)
+        audit = Audit(log, pool, FIELD_KEYS, real.disclose, real.disclose_to, SIGNER.verifier)
         add_AuditServiceServicer_to_server(audit, server.grpc)
         port = await server.start()
         stack.push_async_callback(server.drain)

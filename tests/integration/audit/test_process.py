@@ -37,6 +37,9 @@ def settings(database: Database, nats: Running, port: int) -> AuditSettings:
         deployment_key=SecretStr("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
         shuffle_address="127.0.0.1:1",
         service_token=SecretStr("unused"),
+        log_id="casino.example/one",
+        checkpoint_key=SecretStr("AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8="),
+        checkpoint_every_s=0.1,
     )
 
 

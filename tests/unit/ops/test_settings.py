@@ -34,6 +34,8 @@ ENVIRONMENT = {
     "CROUPIER_SERVICE_TOKEN": "hidden-token",
     "CROUPIER_DEPLOYMENT_KEY": b64encode(KEY).decode(),
     "CROUPIER_SEED_KEY": b64encode(KEY).decode(),
+    "CROUPIER_LOG_ID": "casino.example/one",
+    "CROUPIER_CHECKPOINT_KEY": b64encode(KEY).decode(),
 }
 
 
