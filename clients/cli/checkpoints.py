@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +26,9 @@ Key = Annotated[
     str,
     typer.Option(help="The key that verifies them, NAME+ID+BASE64; else the one the house names."),
 ]
+
+Prove = Callable[[str, int, int], Awaitable[Sequence[bytes]]]
+"""`AuditClient.consistency`."""
 
 
 def register(app: typer.Typer) -> None:
@@ -154,10 +157,12 @@ async def _check(shell: Shell, notes: Sequence[str], key: str) -> tuple[Today, l
     today = await _today(shell, key)
     async with shell.connect("audit", shell.staff("auditor")) as connection:
         client = AuditClient(connection)
-        return today, [await _verdict(client, today, note) for note in notes]
+        return today, [await verdict_on(note, today, client.consistency) for note in notes]
 
 
-async def _verdict(client: AuditClient, today: Today, note: str) -> Verdict:
+async def verdict_on(note: str, today: Today, prove: Prove) -> Verdict:
+    """Whether a checkpoint is one of the house's, and the newest of its partition goes on from
+    it."""
     try:
         held = read_checkpoint(note, today.verifier)
         partition, line = place_of(held.origin, today.verifier.name)
@@ -169,16 +174,16 @@ async def _verdict(client: AuditClient, today: Today, note: str) -> Verdict:
     elif held.size > newest.size:
         problem = f"{held.size} events were signed, and the house's newest has {newest.size}"
     else:
-        problem = await _unlike(client, partition, held, newest)
+        problem = await _unlike(prove, partition, held, newest)
     if problem and newest is not None and place_of(newest.origin, today.verifier.name)[1] > line:
         problem += "; since then the house says that it has recovered from a loss"
     return Verdict(held.origin, held.size, problem)
 
 
-async def _unlike(client: AuditClient, partition: str, held: Checkpoint, newest: Checkpoint) -> str:
+async def _unlike(prove: Prove, partition: str, held: Checkpoint, newest: Checkpoint) -> str:
     """Why the newest checkpoint does not go on from `held`; empty where it does."""
     try:
-        proof = await client.consistency(partition, held.size, newest.size)
+        proof = await prove(partition, held.size, newest.size)
     except RefusedError as refusal:
         if refusal.reason != "LOG_DIVERGED":
             raise

@@ -181,6 +181,7 @@ class Client:
     channel: grpc.aio.Channel
     role: Role = Role.AUDITOR
     subject: str = "ina"
+    address: str = ""
 
     async def call(self, method: str, request: Message, kind: type[A]) -> A:
         """The answer, or the `CroupierError` that the refusal tells."""
@@ -204,21 +205,31 @@ class Client:
         request = pb.VerifyHandRequest(hand_id=hand_id)
         return await self.call("VerifyHand", request, pb.VerifyHandResponse)
 
-    async def verify_all(self, table_id: str = "") -> list[pb.VerifyAllResponse]:
+    async def verify_all(
+        self, table_id: str = "", against: Sequence[str] = ()
+    ) -> list[pb.VerifyAllResponse]:
         """All reports; the last is the whole one."""
         try:
             return [
                 report
                 async for report in AuditServiceStub(self.channel).VerifyAll(
-                    pb.VerifyAllRequest(table_id=table_id), metadata=bearer(self.role)
+                    pb.VerifyAllRequest(table_id=table_id, against=against),
+                    metadata=bearer(self.role),
                 )
             ]
         except grpc.aio.AioRpcError as error:
             raise from_rpc_error(error) from None
 
-    async def findings(self) -> list[pb.Finding]:
+    async def findings(self, against: Sequence[str] = ()) -> list[pb.Finding]:
         """All that a check of everything finds."""
-        return [finding for report in await self.verify_all() for finding in report.findings]
+        reports = await self.verify_all(against=against)
+        return [finding for report in reports for finding in report.findings]
+
+    async def notes(self) -> dict[str, str]:
+        """The newest checkpoint of each partition."""
+        request = pb.ListCheckpointsRequest()
+        answer = await self.call("ListCheckpoints", request, pb.ListCheckpointsResponse)
+        return {each.partition: each.note for each in answer.checkpoints}
 
     async def events(self, **wanted: Any) -> pb.ListEventsResponse:
         return await self.call("ListEvents", pb.ListEventsRequest(**wanted), pb.ListEventsResponse)
@@ -281,4 +292,4 @@ async def client(real: RealHouse, database: Database) -> AsyncIterator[Client]:
         stack.push_async_callback(server.drain)
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
         stack.push_async_callback(channel.close)
-        yield Client(channel)
+        yield Client(channel, address=f"127.0.0.1:{port}")

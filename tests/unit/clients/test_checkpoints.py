@@ -1,0 +1,102 @@
+"""What `croupier checkpoint check` says of kept checkpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from clients.api.errors import RefusedError
+from clients.cli.checkpoints import Today, Verdict, verdict_on
+from shared.proofs.checkpoint import Checkpoint, origin_of
+from shared.proofs.log_tree import Tile, consistency_ranges, range_hash
+from shared.proofs.merkle import MerkleTree, leaf_hash
+from shared.proofs.signed_note import NoteSigner
+
+LOG = "casino.example/one"
+SIGNER = NoteSigner(LOG, bytes(range(32)))
+EVENTS = [sha256(b"%d" % number).digest() for number in range(200)]
+OTHERS = [*EVENTS[:50], sha256(b"another").digest(), *EVENTS[51:]]
+
+
+def checkpoint(size: int, events: Sequence[bytes] = EVENTS, line: int = 1) -> Checkpoint:
+    return Checkpoint(origin_of(LOG, "table.0", line), size, MerkleTree(events[:size]).root)
+
+
+def note(size: int, signer: NoteSigner = SIGNER, line: int = 1) -> str:
+    return signer.sign(checkpoint(size, line=line).text())
+
+
+class House:
+    """One that signs `newest` today, of these events."""
+
+    def __init__(self, newest: int, events: Sequence[bytes] = EVENTS, line: int = 1) -> None:
+        signed = checkpoint(newest, events, line)
+        self.today = Today(SIGNER.verifier, [], {"table.0": signed})
+        self._events = events
+
+    async def prove(self, partition: str, from_size: int, to_size: int) -> list[bytes]:
+        assert partition == "table.0"
+        tiles = {Tile(0, 0): [leaf_hash(each) for each in self._events]}
+        return [range_hash(each, tiles) for each in consistency_ranges(from_size, to_size)]
+
+    async def says(self, kept: str) -> Verdict:
+        return await verdict_on(kept, self.today, self.prove)
+
+
+@pytest.mark.parametrize("size", [1, 64, 77, 120])
+async def test_what_goes_on_from_a_checkpoint_holds(size: int) -> None:
+    assert await House(120).says(note(size)) == Verdict(f"{LOG}/table.0", size, "")
+
+
+async def test_another_past_is_told() -> None:
+    house = House(120, OTHERS)
+    assert (await house.says(note(50))).problem == ""
+    assert "the first 51 of the 120" in (await house.says(note(51))).problem
+    assert "are others" in (await house.says(note(120))).problem
+
+
+async def test_a_shorter_log_is_told() -> None:
+    assert "100 events were signed" in (await House(80).says(note(100))).problem
+
+
+async def test_a_new_line_is_told_of_where_it_matters() -> None:
+    house = House(120, OTHERS, line=2)
+    assert (await house.says(note(50))).problem == ""
+    assert (await house.says(note(50, line=2))).problem == ""
+    assert "recovered from a loss" in (await house.says(note(90))).problem
+    assert "recovered from a loss" in (await house.says(note(130))).problem
+    assert "recovered" not in (await house.says(note(90, line=2))).problem
+
+
+async def test_what_was_not_signed_by_this_house_is_refused() -> None:
+    house = House(120)
+    forger = replace(SIGNER, private_key=bytes(32))
+    assert "not signed by" in (await house.says(note(64, forger))).problem
+    other = NoteSigner("casino.example/two", SIGNER.private_key)
+    assert "not signed by" in (await house.says(note(64, other))).problem
+    assert "is not one of" in (await house.says(note(64).replace("\n64\n", "\n65\n"))).problem
+    swapped = note(64).replace("table.0", "wallet.0")
+    assert "is not one of" in (await house.says(swapped)).problem
+    text = Checkpoint("casino.example/other/table.0", 64, bytes(32)).text()
+    assert "is not of the log" in (await house.says(SIGNER.sign(text))).problem
+
+
+async def test_a_partition_that_the_house_no_longer_shows() -> None:
+    kept = SIGNER.sign(Checkpoint(f"{LOG}/wallet.0", 3, bytes(32)).text())
+    assert "no checkpoint of it any more" in (await House(120).says(kept)).problem
+
+
+@pytest.mark.parametrize("reason", ["LOG_DIVERGED", "LOG_UNAVAILABLE"])
+async def test_a_house_that_cannot_prove_it(reason: str) -> None:
+    async def refuse(partition: str, from_size: int, to_size: int) -> list[bytes]:
+        raise RefusedError(reason, "not what was signed")
+
+    if reason == "LOG_DIVERGED":
+        verdict = await verdict_on(note(64), House(120).today, refuse)
+        assert "cannot prove it: not what was signed" in verdict.problem
+    else:
+        with pytest.raises(RefusedError):
+            await verdict_on(note(64), House(120).today, refuse)
