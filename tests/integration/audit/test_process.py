@@ -20,7 +20,8 @@ from services.audit.main import serve
 from shared.bus.consumers import Consumers
 from shared.log import Append, NewEvent, PostgresLog, open_pool
 from shared.ops.settings import AuditSettings
-from tests.integration.audit.conftest import Client, RealHouse
+from tests.integration.audit.by_the_book import opened
+from tests.integration.audit.conftest import SIGNER, Client, RealHouse
 from tests.polling import eventually
 from tests.servers import Database, Running
 from tests.services import PUBLIC_KEY
@@ -72,6 +73,22 @@ async def test_hands_are_listed_soon_after_they_are_committed(
 
         await eventually(listed)
         assert (await client.verify(hand_id)).verified
+
+
+async def test_checkpoints_are_signed_by_themselves(
+    real: RealHouse, database: Database, nats_server: Running
+) -> None:
+    async with serving(database, nats_server) as client:
+        await real.play(1)
+
+        async def signed() -> bool:
+            heads = await real.house.log.heads()
+            due = {name: head.position for name, head in heads.items() if head.position}
+            notes = await client.notes()
+            key = str(SIGNER.verifier)
+            return due == {name: opened(note, key)[1] for name, note in notes.items()}
+
+        await eventually(signed)
 
 
 async def indexed(real: RealHouse) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,8 @@ from deploy.errors import CannotJoinError, HouseError
 from deploy.folder import HouseFolder
 from deploy.keys import KeyFolder, Keys
 from deploy.programs import Programs
-from shared.ops.settings import ShuffleSettings, read
+from shared.ops.settings import AuditSettings, ShuffleSettings, read
+from shared.proofs.signed_note import NoteVerifier
 
 
 def test_a_change_makes_new_keys_and_keeps_the_old_ones() -> None:
@@ -50,6 +52,35 @@ def test_keys_of_an_older_house_are_read(tmp_path: Path) -> None:
     assert folder.load() == keys
     folder.store(keys.rotated())
     assert folder.load().old_seed == {"s1": keys.seed}
+
+
+def test_a_house_from_before_there_were_checkpoints_gets_a_key_and_keeps_it(tmp_path: Path) -> None:
+    folder = KeyFolder(tmp_path)
+    keys = folder.load()
+    kept = tmp_path / "house.json"
+    document = json.loads(kept.read_text())
+    del document["log_id"], document["checkpoint"]
+    kept.write_text(json.dumps(document))
+    opened = folder.load()
+    assert opened.note_signer() not in (keys.note_signer(), Keys().note_signer())
+    assert folder.load() == opened
+    assert replace(opened, log_id=keys.log_id, checkpoint=keys.checkpoint) == keys
+    assert opened.rotated().note_signer() == opened.note_signer()
+
+
+def test_the_audit_signs_with_the_key_that_the_house_hands_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = HouseFolder(tmp_path)
+    keys = folder.keys.load()
+    started = Programs(folder, keys, folder.choose_ports()).service("audit", "audit")
+    for name, value in started.env.items():
+        monkeypatch.setenv(name, value)
+    verifier = read(AuditSettings).note_signer().verifier
+    monkeypatch.setattr(key_commands, "folder_of", lambda _: folder)
+    printed = CliRunner().invoke(key_commands.keys, ["verifier"])
+    assert printed.stdout == f"{verifier}\n"
+    assert NoteVerifier.parse(printed.stdout.strip()).name == keys.log_id
 
 
 def test_however_often_keys_are_changed_the_services_start(
@@ -88,7 +119,13 @@ def test_a_node_with_keys_that_the_house_does_not_know_cannot_join(
 
 def test_no_key_is_in_the_text_of_the_keys() -> None:
     keys = Keys().rotated()
-    secrets = (keys.seed, keys.deployment, *keys.old_seed.values(), *keys.old_deployment.values())
+    secrets = (
+        keys.seed,
+        keys.deployment,
+        keys.checkpoint,
+        *keys.old_seed.values(),
+        *keys.old_deployment.values(),
+    )
     assert not [secret for secret in secrets if secret in repr(keys)]
 
 

@@ -83,6 +83,17 @@ def test_a_key_has_32_bytes_in_base64(monkeypatch: pytest.MonkeyPatch, bad: str)
         read(ShuffleSettings)
 
 
+@pytest.mark.parametrize("bad", ["", "a b", "a+b", "a/", "/a", "a//b", "https://a", "a" * 129])
+def test_a_log_id_is_a_name_that_a_key_may_have(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
+    monkeypatch.setenv("CROUPIER_LOG_ID", bad)
+    with pytest.raises(ValidationError, match="log_id"):
+        read(AuditSettings)
+    monkeypatch.setenv("CROUPIER_LOG_ID", "casino.example/main-1")
+    settings = read(AuditSettings)
+    assert settings.note_signer().verifier.name == "casino.example/main-1"
+    assert settings.checkpoint_key.get_secret_value() not in repr(settings)
+
+
 def test_a_key_gives_its_bytes() -> None:
     assert key_bytes(read(ShuffleSettings).seed_key) == KEY
 
