@@ -46,7 +46,12 @@ class HouseOnDisk:
         return subprocess.Popen(
             (sys.executable, "-m", "deploy.main", *words),
             cwd=ROOT,
-            env={**os.environ, "CROUPIER_HOUSE": str(self.file)},
+            # Nobody waits a minute for the first checkpoint.
+            env={
+                **os.environ,
+                "CROUPIER_HOUSE": str(self.file),
+                "CROUPIER_CHECKPOINT_EVERY_S": "0.5",
+            },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from clients.bots.closing import settle, verify_everything
 from clients.bots.run import open_tables, play_hands
 from clients.bots.strategies import STRATEGIES
 from clients.cli.app import app
+from shared.proofs.signed_note import NoteSigner
 from tests.e2e.houses import ROOT, HouseOnDisk
 from tests.e2e.seats import CHIPS, bet, deciding, seated, until
 from tests.polling import eventually
@@ -90,6 +92,30 @@ def test_an_auditor_finds_replays_and_verifies_a_hand(
     everything = answer(croupier("verify", "--all", "--json"))
     assert everything["verified"] is True
     assert everything["complete"] is True
+
+
+def test_the_house_is_held_to_its_checkpoints(
+    open_house: HouseOnDisk, croupier: Croupier, played: list[str], tmp_path: Path
+) -> None:
+    key = open_house.run_now("keys", "verifier").out.strip()
+    file = tmp_path / "held.txt"
+    for _ in range(2):  # the second time it is added to
+        croupier("checkpoint", "save", str(file), "--key", key)
+    kept = file.read_text()
+    assert kept.count("/table.0\n") == kept.count("/wallet.0\n") == 2
+    told = answer(croupier("checkpoint", "check", "-", "--json", "--key", key, lines=kept))
+    assert (told["holds"], told["key"], len(told["checkpoints"])) == (True, key, 8)
+    verified = answer(croupier("verify", "--all", "--against", str(file), "--json"))
+    assert (verified["verified"], verified["against"]) == (True, 8)
+    lines = kept.split("\n")
+    lines[1] = "1"
+    forged = "\n".join(lines)
+    refused = croupier("checkpoint", "check", "-", lines=forged, status=1)
+    assert f"{lines[0]}: the signature is not one of" in refused.stdout
+    croupier("checkpoint", "check", "-", lines="no checkpoint", status=1)
+    other = NoteSigner(key.partition("+")[0], bytes(32)).verifier
+    croupier("checkpoint", "check", str(file), "--key", str(other), status=1)
+    croupier("verify", "baccarat-1-1", "--against", str(file), status=2)
 
 
 def test_everybody_can_check_the_cards_of_a_hand(croupier: Croupier, played: list[str]) -> None:
