@@ -70,26 +70,30 @@ class Checkpointer:
                     pass
             except LogDivergedError as error:
                 self._tell(standing.partition, error)
-            else:
-                self._diverged.discard(standing.partition)
-                CONSUMER_DIVERGED.labels(CONSUMER, standing.partition).set(0)
 
     async def _extend(self, partition: str) -> bool:
         """Signs the next checkpoint, if there is anything new; whether there is more."""
-        signed, more = await on_connection(
+        extended = await on_connection(
             self._pool, lambda connection: self._extend_on(connection, partition)
         )
+        if extended is None:
+            return False
+        signed, more = extended
         if signed is not None:
             self._seen[partition] = signed
             metrics.checkpoint_size.labels(partition).set(signed.size)
+        self._diverged.discard(partition)
+        CONSUMER_DIVERGED.labels(CONSUMER, partition).set(0)
         return more
 
     async def _extend_on(
         self, connection: Connection, partition: str
-    ) -> tuple[Checkpoint | None, bool]:
+    ) -> tuple[Checkpoint | None, bool] | None:
+        """The newest checkpoint then, and whether there is more; None where another replica is at
+        it."""
         async with connection.transaction():
             if not await connection.fetchval(_LOCK, f"checkpoint {partition}"):
-                return None, False
+                return None
             [standing] = await standings(connection, partition)
             tree, last = await self._tree(connection, standing)
             if tree.size == standing.head:
