@@ -87,8 +87,7 @@ def check(
     key: Key = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Check that kept checkpoints are signed, and that the log as it is signed today begins with
-    what they were signed over.
+    """Check that kept checkpoints are signed, and that what is signed today begins with them.
 
     Exit status 1 if one does not hold. The events themselves: croupier verify --all --against FILE.
     """
