@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from deploy.migrate import LOGIN_ROLES
-from shared.proofs.signed_note import NoteSigner
+from shared.checkpoints.signed_note import NoteSigner
 from shared.rpc import tokens
 from shared.sealing import Keyring
 

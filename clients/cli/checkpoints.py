@@ -13,9 +13,9 @@ from rich.markup import escape
 from clients.api.audit import AuditClient
 from clients.api.errors import RefusedError
 from clients.cli.shell import Shell, shell_of
-from shared.proofs.checkpoint import Checkpoint, OtherLogError, place_of, read_checkpoint
+from shared.checkpoints.checkpoint import Checkpoint, OtherLogError, place_of, read_checkpoint
+from shared.checkpoints.signed_note import NoteError, NoteVerifier, split_notes
 from shared.proofs.log_tree import consistency_holds
-from shared.proofs.signed_note import NoteError, NoteVerifier, split_notes
 
 checkpoint = typer.Typer(
     no_args_is_help=True,

@@ -11,12 +11,12 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from services.audit.checkpoint_store import Standing, event_hashes, hashes_of, standings
 from services.audit.verify.checkpoints import Held
 from services.audit.verify.findings import Check, Finding
+from shared.checkpoints.checkpoint import Checkpoint, OtherLogError, place_of, read_checkpoint
+from shared.checkpoints.signed_note import NoteError, NoteVerifier
 from shared.errors import CroupierError
 from shared.log import Connection, LogDivergedError
-from shared.proofs.checkpoint import Checkpoint, OtherLogError, place_of, read_checkpoint
 from shared.proofs.log_tree import Range, consistency_holds, consistency_ranges, inclusion_ranges
 from shared.proofs.merkle import root_from_path
-from shared.proofs.signed_note import NoteError, NoteVerifier
 
 MOST_AGAINST = 10_000
 

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from shared.checkpoints.checkpoint import Checkpoint, origin_of, read_checkpoint
+from shared.checkpoints.signed_note import NoteError, NoteVerifier
 from shared.log import Connection, LogDivergedError
-from shared.proofs.checkpoint import Checkpoint, origin_of, read_checkpoint
 from shared.proofs.log_tree import TILE_WIDTH, Range, Subtree, Tile, range_hash, tiles_of
 from shared.proofs.merkle import HASH_BYTES, leaf_hash
-from shared.proofs.signed_note import NoteError, NoteVerifier
 
 _STANDINGS = """
     SELECT p.name AS partition, p.position AS head, l.line, c.size, c.note, c.signed_at

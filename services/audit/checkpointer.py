@@ -14,12 +14,12 @@ import structlog
 from services.audit import metrics
 from services.audit.checkpoint_store import Standing, event_hashes, keep, standings, tile_of
 from shared.bus.metrics import CONSUMER_DIVERGED
+from shared.checkpoints.checkpoint import Checkpoint, origin_of
+from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
 from shared.log import Connection, LogDivergedError, is_unready, on_connection
 from shared.log.patience import Pool
-from shared.proofs.checkpoint import Checkpoint, origin_of
 from shared.proofs.log_tree import GrowingTree, edge_of
-from shared.proofs.signed_note import NoteSigner
 
 MOST_EVENTS = 65_536
 """In one transaction; a tree that is far behind gets several checkpoints, one behind the other."""

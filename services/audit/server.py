@@ -42,10 +42,10 @@ from services.audit.shoe_desk import (
 )
 from services.audit.snapshot import applied_by_wallet, take_snapshot
 from services.audit.verify.findings import Check, Finding
+from shared.checkpoints.signed_note import NoteVerifier
 from shared.errors import CroupierError
 from shared.log import EventLog, on_connection
 from shared.log.patience import Pool
-from shared.proofs.signed_note import NoteVerifier
 from shared.rpc import pages
 from shared.rpc.access import Role
 from shared.rpc.caller import caller

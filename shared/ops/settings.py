@@ -16,7 +16,7 @@ from typing import Annotated, Literal, TypeVar, get_args
 from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.proofs.signed_note import NoteSigner
+from shared.checkpoints.signed_note import NoteSigner
 from shared.sealing import Keyring
 
 ServiceName = Literal["shuffle", "wallet", "audit", "relay", "table"]

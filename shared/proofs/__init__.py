@@ -1,5 +1,5 @@
-"""What proves a shoe (its order, its seal, each card) and the log (its tree, what is signed of it).
+"""What proves a shoe (its order, its seal, each card), and the tree that proves the log.
 
-Pure: no clock, no randomness, no I/O. docs/shuffle.md and docs/audit.md have the same in words, for
-another language; tests/vectors/shoe has the shoe in numbers.
+Pure: no clock, no randomness, no I/O. docs/shuffle.md has the shoe in words, for another language;
+tests/vectors/shoe has it in numbers.
 """

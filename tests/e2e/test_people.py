@@ -24,7 +24,7 @@ from clients.bots.closing import settle, verify_everything
 from clients.bots.run import open_tables, play_hands
 from clients.bots.strategies import STRATEGIES
 from clients.cli.app import app
-from shared.proofs.signed_note import NoteSigner
+from shared.checkpoints.signed_note import NoteSigner
 from tests.e2e.houses import ROOT, HouseOnDisk
 from tests.e2e.seats import CHIPS, bet, deciding, seated, until
 from tests.polling import eventually

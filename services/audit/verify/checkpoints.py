@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from services.audit.verify.findings import Check, Finding
-from shared.proofs.checkpoint import Checkpoint
+from shared.checkpoints.checkpoint import Checkpoint
 from shared.proofs.log_tree import GrowingTree
 
 

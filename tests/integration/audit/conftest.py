@@ -31,6 +31,7 @@ from services.wallet.following import apply as follow
 from services.wallet.orders import Command, Deposit, OpenAccount
 from shared.bus.bookmark import Bookmarks
 from shared.bus.tables import ConsumerTables
+from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
 from shared.log import (
     CommandKey,
@@ -43,7 +44,6 @@ from shared.log import (
 from shared.log.patience import Pool
 from shared.money import Money
 from shared.ops.settings import AuditSettings
-from shared.proofs.signed_note import NoteSigner
 from shared.rpc.access import Role
 from shared.rpc.errors import from_rpc_error
 from shared.rpc.server import Server

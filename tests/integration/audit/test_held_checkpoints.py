@@ -15,11 +15,11 @@ import pytest
 from croupier.audit.v1 import audit_pb2 as pb
 
 from services.audit.checkpointer import Checkpointer
+from shared.checkpoints.checkpoint import Checkpoint
+from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
 from shared.log import open_pool
 from shared.log.patience import Pool
-from shared.proofs.checkpoint import Checkpoint
-from shared.proofs.signed_note import NoteSigner
 from shared.rpc.access import Role
 from tests.integration.audit import by_the_book
 from tests.integration.audit.conftest import SIGNER, Client, RealHouse, refused

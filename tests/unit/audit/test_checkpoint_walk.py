@@ -9,7 +9,7 @@ import pytest
 
 from services.audit.verify.checkpoints import CheckpointWalk, Held
 from services.audit.verify.findings import Check, Finding
-from shared.proofs.checkpoint import Checkpoint
+from shared.checkpoints.checkpoint import Checkpoint
 from shared.proofs.merkle import MerkleTree
 
 EVENTS = [sha256(b"%d" % number).digest() for number in range(600)]

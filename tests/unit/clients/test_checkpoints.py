@@ -10,10 +10,10 @@ import pytest
 
 from clients.api.errors import RefusedError
 from clients.cli.checkpoints import Today, Verdict, verdict_on
-from shared.proofs.checkpoint import Checkpoint, origin_of
+from shared.checkpoints.checkpoint import Checkpoint, origin_of
+from shared.checkpoints.signed_note import NoteSigner
 from shared.proofs.log_tree import Tile, consistency_ranges, range_hash
 from shared.proofs.merkle import MerkleTree, leaf_hash
-from shared.proofs.signed_note import NoteSigner
 
 LOG = "casino.example/one"
 SIGNER = NoteSigner(LOG, bytes(range(32)))

@@ -15,8 +15,8 @@ from deploy.errors import CannotJoinError, HouseError
 from deploy.folder import HouseFolder
 from deploy.keys import KeyFolder, Keys
 from deploy.programs import Programs
+from shared.checkpoints.signed_note import NoteVerifier
 from shared.ops.settings import AuditSettings, ShuffleSettings, read
-from shared.proofs.signed_note import NoteVerifier
 
 
 def test_a_change_makes_new_keys_and_keeps_the_old_ones() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shared.proofs.checkpoint import place_of, read_checkpoint
-from shared.proofs.signed_note import NoteVerifier, split_notes
+from shared.checkpoints.checkpoint import place_of, read_checkpoint
+from shared.checkpoints.signed_note import NoteVerifier, split_notes
 
 PAGE = Path(__file__).parents[3] / "docs" / "audit.md"
 

@@ -6,8 +6,8 @@ import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 
+from shared.checkpoints.signed_note import MalformedNoteError, NoteVerifier
 from shared.proofs.merkle import HASH_BYTES
-from shared.proofs.signed_note import MalformedNoteError, NoteVerifier
 
 MAX_SIZE = 2**63 - 1
 _TEXT = re.compile(r"([^\n]+)\n(0|[1-9][0-9]{0,18})\n([A-Za-z0-9+/]{43}=)\n")

@@ -8,14 +8,14 @@ from hashlib import sha256
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from shared.proofs.checkpoint import (
+from shared.checkpoints.checkpoint import (
     Checkpoint,
     OtherLogError,
     origin_of,
     place_of,
     read_checkpoint,
 )
-from shared.proofs.signed_note import (
+from shared.checkpoints.signed_note import (
     BadSignatureError,
     MalformedNoteError,
     NoteError,
