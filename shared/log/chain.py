@@ -38,8 +38,8 @@ class ChainFault:
 class ChainReport:
     """What was looked at, whole blocks, and what is wrong with it (at most `MAX_FAULTS`).
 
-    `head` is the chain's hash at `last_position`, to compare with a checkpoint: without one, a
-    chain that was cut short or computed anew looks like any other.
+    `head` is the chain's hash at `last_position`. A chain that was cut short or computed anew looks
+    like any other, but for a checkpoint that somebody holds (docs/audit.md).
     """
 
     partition: str

@@ -24,6 +24,7 @@ from shared.log import (
     Append,
     Connection,
     LogDivergedError,
+    LogUnavailableError,
     NewEvent,
     PostgresLog,
     on_connection,
@@ -245,6 +246,36 @@ async def test_several_replicas_sign_one_line(signed_log: SignedLog) -> None:
         assert root == by_the_book.root(hashes[:size])
 
 
+async def test_a_round_that_fails_is_not_the_last(
+    signed_log: SignedLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failures: list[Exception] = [
+        RuntimeError("a fault of ours"),
+        asyncpg.UndefinedTableError("not migrated yet"),
+        LogUnavailableError("away"),
+    ]
+    once = Checkpointer.once
+
+    async def fail_first(signer: Checkpointer) -> None:
+        if failures:
+            raise failures.pop()
+        await once(signer)
+
+    monkeypatch.setattr(Checkpointer, "once", fail_first)
+    await signed_log.grow(3)
+    with capture_logs() as logged:
+        running = asyncio.create_task(Checkpointer(signed_log.pool, SIGNER, 0.01).run())
+
+        async def signed() -> bool:
+            return await signed_log.sizes() == [3]
+
+        await eventually(signed)
+    running.cancel()
+    await asyncio.wait({running})
+    told = [line["log_level"] for line in logged if line["event"] == "checkpoints_not_signed"]
+    assert told == ["warning", "warning", "error"]
+
+
 TAMPERINGS = {
     "the tail is cut off": cut_off(500),
     "an event of the last tile is another": (
@@ -300,6 +331,7 @@ async def test_events_behind_a_lost_tail_are_not_signed(signed_log: SignedLog) -
     )
     await signed_log.checkpointer().once()
     assert (await signed_log.sizes(), diverged()) == ([600], 1)
+    assert (await signed_log.desk(lambda desk, on: desk.find(on, PARTITION, 0))).size == 600
     with pytest.raises(LogDivergedError):
         await signed_log.inclusion(590, 600)
     with pytest.raises(LogDivergedError):
