@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from shared.checkpoints.checkpoint import Checkpoint, origin_of, read_checkpoint
+from shared.checkpoints.checkpoint import MAX_SIZE, Checkpoint, origin_of, read_checkpoint
 from shared.checkpoints.signed_note import NoteError, NoteVerifier
 from shared.log import Connection, LogDivergedError
 from shared.proofs.log_tree import TILE_WIDTH, Range, Subtree, Tile, range_hash, tiles_of
@@ -25,7 +25,7 @@ _STANDINGS = """
      ) AS l
       LEFT JOIN LATERAL (
             SELECT k.size, k.note, k.signed_at FROM audit.checkpoint AS k
-             WHERE k.partition = p.name AND k.line = l.line AND ($2::bigint = 0 OR k.size = $2)
+             WHERE k.partition = p.name AND k.line = l.line AND k.size <= $2
              ORDER BY k.size DESC LIMIT 1
       ) AS c ON true
      WHERE $1::text = '' OR p.name = $1
@@ -89,9 +89,12 @@ async def standings(connection: Connection, partition: str = "", size: int = 0) 
             row["partition"],
             row["head"],
             row["line"],
-            None if row["size"] is None else Signed(row["size"], row["note"], row["signed_at"]),
+            # The one before a size is not the one of it.
+            Signed(row["size"], row["note"], row["signed_at"])
+            if row["size"] is not None and size in (0, row["size"])
+            else None,
         )
-        for row in await connection.fetch(_STANDINGS, partition, size)
+        for row in await connection.fetch(_STANDINGS, partition, size or MAX_SIZE)
     ]
 
 

@@ -388,8 +388,9 @@ async def test_who_uses_the_system_changes_nothing_that_was_signed(
 
 
 async def test_what_cannot_be_answered(signed_log: SignedLog) -> None:
-    await signed_log.grow(3)
-    await signed_log.checkpointer().once()
+    for more in (3, 2):
+        await signed_log.grow(more)
+        await signed_log.checkpointer().once()
 
     async def refused(method: str, *words: Any) -> tuple[str, str]:
         with pytest.raises(CroupierError) as refusal:
@@ -402,6 +403,7 @@ async def test_what_cannot_be_answered(signed_log: SignedLog) -> None:
     assert await refused("find", "", 0) == no_partition
     assert await refused("find", "table.0", 0) == none_signed
     assert await refused("find", PARTITION, 2) == none_signed
+    assert await refused("find", PARTITION, 4) == none_signed  # between 3 and 5
     assert await refused("find", PARTITION, -1) == ("BAD_REQUEST", "size")
     assert await refused("prove_inclusion", PARTITION, 4, 3) == ("BAD_REQUEST", "position")
     assert await refused("prove_inclusion", PARTITION, 0, 3) == ("BAD_REQUEST", "position")
