@@ -115,6 +115,10 @@ class HandCheck:
             for first, last in ranges:
                 report = await verify_chain(self._log, partition, first, last)
                 findings.extend(await explained(self._log, report))
+                if report.holds and report.last_position < last:
+                    at = report.last_position
+                    words = f"the partition ends before this hand, which goes on to {last}"
+                    findings.append(Finding(Check.CHAIN, words, partition=partition, position=at))
         return findings
 
     async def _postings(self, walk: TableWalk, versions: range) -> list[Finding]:

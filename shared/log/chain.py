@@ -84,6 +84,8 @@ async def verify_chain(
     else:
         if to_position is None and (after, previous) != (head.position, head.hash):
             faults.append(ChainFault(FaultKind.HEAD, head.position))
+        elif after < last_wanted:
+            faults.append(ChainFault(FaultKind.BLOCK, after + 1))
     return ChainReport(partition, first_position, after, previous, tuple(faults[:MAX_FAULTS]))
 
 

@@ -100,6 +100,32 @@ async def test_a_head_moved_back_is_seen(real: RealHouse, client: Client) -> Non
     )
 
 
+async def test_a_hand_behind_the_head_of_its_partition_does_not_verify(
+    real: RealHouse, client: Client
+) -> None:
+    """The chain holds as far as it goes; the hand's events are there, and in no block of it."""
+    [hand_id] = await real.play(1)
+    bet = await event_of(real, "BetPlaced", hand_id)
+    await real.tamper(
+        """
+        UPDATE log.partitions SET (position, head) = (
+            SELECT first_position + count - 1, head FROM log.blocks
+             WHERE partition = $1 AND first_position < $2
+             ORDER BY first_position DESC LIMIT 1) WHERE name = $1
+        """,
+        bet.partition,
+        bet.position,
+    )
+    await real.root.execute(
+        "DELETE FROM log.blocks WHERE partition = $1 AND first_position >= $2",
+        bet.partition,
+        bet.position,
+    )
+    answer = await client.verify(hand_id)
+    [found] = words(list(answer.findings), pb.CHECK_CHAIN)
+    assert found.startswith("the partition ends before this hand")
+
+
 def _other_card(body: Any) -> None:
     body.cards[0].card_plus_one = body.cards[0].card_plus_one % 52 + 1
 

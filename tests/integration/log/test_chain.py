@@ -136,6 +136,16 @@ async def test_what_is_gone_or_changed_is_named(
     assert [(fault.kind, fault.position) for fault in report.faults] == faults
 
 
+@pytest.mark.parametrize("gone", ["> 4", "IN (5, 7)"], ids=["the tail", "those in between"])
+async def test_a_part_of_which_the_blocks_are_gone_does_not_hold(
+    postgres_log: PostgresLog, tampered: Root, gone: str
+) -> None:
+    """What is checked when one hand is: there is nothing left that could contradict it."""
+    await tampered.execute(f"DELETE FROM log.blocks WHERE first_position {gone}")
+    report = await verify_chain(postgres_log, "table.0", 5, 7)
+    assert report.faults == (ChainFault(FaultKind.BLOCK, 5),)
+
+
 async def test_events_that_changed_places_are_found(
     postgres_log: PostgresLog, tampered: Root
 ) -> None:
