@@ -128,18 +128,25 @@ class GroupCommit:
         self._queued_appends -= appends
         return group
 
-    async def _settle(self, group: list[_Waiting]) -> None:
+    async def _settle(self, group: Sequence[_Waiting]) -> LogUnavailableError | None:
+        """Commits a group and tells its callers; gives what they were told if the log is away."""
         try:
             answers = await self._commit([each for waiting in group for each in waiting.appends])
         except LogUnavailableError as error:
             for waiting in group:
                 _fail(waiting, error)
+            return error
         except Exception as error:
             if len(group) == 1:
                 _fail(group[0], error)
-            else:
-                for waiting in group:
-                    await self._settle([waiting])
+                return None
+            away = None
+            for waiting in group:
+                if away is None:
+                    away = await self._settle([waiting])
+                else:  # nobody waits once more for what was waited for just now
+                    _fail(waiting, away)
+            return away
         except asyncio.CancelledError:
             for waiting in group:
                 waiting.answer.cancel()
@@ -151,6 +158,7 @@ class GroupCommit:
                 if not waiting.answer.done():
                     waiting.answer.set_result(answers[start:end])
                 start = end
+            return None
 
 
 def _fail(waiting: _Waiting, error: Exception) -> None:

@@ -121,6 +121,24 @@ async def test_an_unreachable_log_fails_the_group_at_once(commits: Commits) -> N
     assert commits.groups == [["table/a", "table/b"]]
 
 
+async def test_a_log_that_goes_away_meanwhile_is_waited_for_once(commits: Commits) -> None:
+    """Each try takes ten seconds then: hundreds of them would hold up their process for an hour."""
+    group = GroupCommit(commits)
+    commits.refused["table/bad"] = PermissionError("not yours")
+    commits.refused["table/0"] = LogUnavailableError("away")
+    first = await held_up(group, commits)
+    others = [
+        asyncio.create_task(group.append([append(stream, 0)]))
+        for stream in ("table/bad", "table/0", "table/1", "table/2")
+    ]
+    await asyncio.sleep(0)
+    commits.gate.set()
+    await first
+    answers = await asyncio.gather(*others, return_exceptions=True)
+    assert [type(answer) for answer in answers] == [PermissionError, *[LogUnavailableError] * 3]
+    assert commits.groups[2:] == [["table/bad"], ["table/0"]]
+
+
 async def test_too_many_waiting_are_refused(commits: Commits) -> None:
     group = GroupCommit(commits, max_waiting_appends=2)
     first = await held_up(group, commits)
