@@ -34,6 +34,9 @@ _PROBE_EVERY_S = 1
 _PROBES = 3
 _STEPS = 3
 """Of the loop, after which the pool has the connection back and waits for what becomes of it."""
+# By DSN, the place of the server after the one that was tried last: a call has less time than
+# several silent ones take, and must not begin with the same ones for ever.
+_go_on_with: dict[str, int] = {}
 _AS_USUAL: Mapping[str, Any] = {"isolation": None, "readonly": False, "deferrable": False}
 
 
@@ -89,19 +92,26 @@ async def connect(dsn: str, **options: Any) -> RawConnection:
     """`asyncpg.connect` to the first server of `dsn` that takes us.
 
     Each that is named gets a time of its own: asyncpg would give all of it to one that is silent.
+    Whoever gives up before that goes on with the next server when he comes again.
     """
     last: Exception | None = None
-    for one in _each_server(dsn):
+    servers = list(_each_server(dsn))
+    first = _go_on_with.pop(dsn, 0)
+    for at in range(len(servers)):
+        place = (first + at) % len(servers)
+        _go_on_with[dsn] = place + 1
         try:
             connection: RawConnection = await asyncpg.connect(
-                one,
+                servers[place],
                 **{**options, "timeout": CONNECT_TIMEOUT_S, "connection_class": _Connection},
             )
         except (OSError, asyncpg.PostgresError, asyncpg.TargetServerAttributeNotMatched) as error:
             last = error
         else:
+            _go_on_with.pop(dsn, None)
             _notice_silence(connection)
             return connection
+    _go_on_with.pop(dsn, None)
     assert last is not None
     raise last
 

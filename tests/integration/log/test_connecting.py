@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
@@ -65,6 +66,29 @@ async def test_a_server_that_is_silent_is_passed_over(
     with pytest.raises(Exception) as away:
         await connect(dsn.replace(f",{real}", ""))
     assert is_infrastructure(away.value)
+
+
+async def test_behind_two_silent_servers_the_third_is_reached(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Nobody has the time to wait for both of them in one call, and most begin again and again."""
+    tried: list[str] = []
+
+    async def connect_to(dsn: str, **options: Any) -> Any:
+        host = dsn.partition("@")[2].partition(":")[0]
+        tried.append(host)
+        if host != "three":
+            await asyncio.Event().wait()
+        return SimpleNamespace(_transport=SimpleNamespace(get_extra_info=lambda _: None))
+
+    monkeypatch.setattr(asyncpg, "connect", connect_to)
+    dsn = "postgresql://croupier:word@one:1,two:2,three:3/croupier"
+    for _ in range(2):
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.01):
+                await connect(dsn)
+    await connect(dsn)
+    assert tried == ["one", "two", "three"]
 
 
 async def test_what_a_transaction_is_given_up_for_is_heard(database: Database) -> None:
