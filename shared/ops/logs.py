@@ -6,9 +6,10 @@ every line written while they are bound, those of libraries included.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
-from typing import TextIO
+from typing import TextIO, cast
 
 import structlog
 from structlog.tracebacks import ExceptionDictTransformer
@@ -35,7 +36,7 @@ def set_up(level: str, stream: TextIO | None = None, **bound: str) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.StackInfoRenderer(), *rendered],
         wrapper_class=structlog.make_filtering_bound_logger(least),
-        logger_factory=structlog.WriteLoggerFactory(out),
+        logger_factory=structlog.WriteLoggerFactory(cast("TextIO", _Unfailing(out))),
         cache_logger_on_first_use=True,
     )
     handler = logging.StreamHandler(out)
@@ -48,6 +49,22 @@ def set_up(level: str, stream: TextIO | None = None, **bound: str) -> None:
     logging.basicConfig(handlers=[handler], level=least, force=True)
     for name in _QUIET:
         logging.getLogger(name).setLevel(logging.WARNING)
+
+
+class _Unfailing:
+    """A stream that loses what it cannot write. A full disk, or a collector of logs that is gone,
+    must not end the work that a line tells of."""
+
+    def __init__(self, out: TextIO) -> None:
+        self._out = out
+
+    def write(self, text: str) -> None:
+        with contextlib.suppress(OSError):
+            self._out.write(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._out.flush()
 
 
 class _Bound:

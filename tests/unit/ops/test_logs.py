@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 from collections.abc import Iterator
@@ -25,6 +26,23 @@ def as_before() -> Iterator[None]:
     structlog.reset_defaults()
     structlog.contextvars.clear_contextvars()
     logging.basicConfig(handlers=[], force=True)
+
+
+class FullDisk(StringIO):
+    """Takes what is written, and finds no room for it when it is to be kept."""
+
+    full = True
+
+    def flush(self) -> None:
+        if self.full:
+            raise OSError(errno.ENOSPC, "no space")
+
+
+class NobodyReads(StringIO):
+    """A pipe to a process that is gone."""
+
+    def write(self, text: str) -> int:
+        raise BrokenPipeError
 
 
 def lines(out: StringIO) -> list[dict[str, Any]]:
@@ -97,3 +115,20 @@ def test_a_terminal_gets_lines_for_people() -> None:
     assert "process_up" in out.getvalue()
     with pytest.raises(json.JSONDecodeError):
         json.loads(out.getvalue())
+
+
+@pytest.mark.parametrize("out", [FullDisk(), NobodyReads()], ids=["full disk", "nobody reads"])
+def test_a_line_that_cannot_be_written_ends_no_work(out: StringIO) -> None:
+    """Tables, leases and supervisors log in the middle of what they do."""
+    logs.set_up("info", out)
+    structlog.get_logger().error("lost")
+    logging.getLogger("asyncio").error("lost as well")
+
+
+def test_when_there_is_room_again_lines_are_written() -> None:
+    out = FullDisk()
+    logs.set_up("info", out)
+    structlog.get_logger().info("before")
+    out.full = False
+    structlog.get_logger().info("after")
+    assert lines(out)[-1]["event"] == "after"
