@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import asyncpg
 import grpc
 import structlog
 from google.protobuf.duration_pb2 import Duration
@@ -151,17 +150,6 @@ RETRY_AFTER_S: dict[str, float] = {
 }
 """How many seconds to wait at least before the same call again, for each reason that comes with
 UNAVAILABLE or RESOURCE_EXHAUSTED."""
-
-OUTAGES: tuple[type[Exception], ...] = (
-    ConnectionError,
-    asyncpg.PostgresConnectionError,
-    asyncpg.CannotConnectNowError,
-    asyncpg.AdminShutdownError,
-    asyncpg.CrashShutdownError,
-    asyncpg.InterfaceError,
-    asyncpg.TooManyConnectionsError,
-)
-"""What is raised while Postgres is away: the caller hears LOG_UNAVAILABLE."""
 
 
 def to_status(error: CroupierError, correlation_id: str) -> grpc.Status:

@@ -16,9 +16,10 @@ import structlog
 from prometheus_client import Counter, Gauge, Histogram
 
 from shared.errors import CroupierError
+from shared.log.faults import is_infrastructure
 from shared.rpc.access import ACCESS, OPEN, Role
 from shared.rpc.caller import Caller, bind
-from shared.rpc.errors import OUTAGES, SORRY, to_status
+from shared.rpc.errors import SORRY, to_status
 from shared.rpc.tokens import TokenCheck, expired
 
 CORRELATION_KEY = "croupier-correlation-id"
@@ -117,6 +118,9 @@ class Guard(grpc.aio.ServerInterceptor):
                 self._admit(method, context, correlation)
                 async with asyncio.timeout(UNARY_TIMEOUT_S):
                     return await behaviour(request, context)
+            except asyncio.CancelledError:
+                calls = _calls.labels(method, "CANCELLED")
+                raise
             except Exception as error:
                 refusal = refusal_of(method, error)
                 calls = _calls.labels(method, refusal.reason)
@@ -229,7 +233,7 @@ def refusal_of(method: str, error: Exception) -> CroupierError:
         return error
     if isinstance(error, grpc.aio.AbortError):
         raise error
-    if isinstance(error, OUTAGES):
+    if _is_outage(error):
         _log.warning("call_failed_in_outage", method=method, error=type(error).__name__)
         return CroupierError("LOG_UNAVAILABLE", "the log cannot be reached now: try again")
     if isinstance(error, asyncpg.CharacterNotInRepertoireError):
@@ -240,6 +244,12 @@ def refusal_of(method: str, error: Exception) -> CroupierError:
         return CroupierError("OVERLOADED", "no answer in time: try again later")
     _log.error("call_failed", method=method, exc_info=error)
     return CroupierError("INTERNAL", SORRY)
+
+
+def _is_outage(error: Exception) -> bool:
+    if isinstance(error, OSError):
+        return isinstance(error, ConnectionError)
+    return not isinstance(error, MemoryError) and is_infrastructure(error)
 
 
 async def _tell(context: _Context, refusal: CroupierError, correlation: UUID) -> None:

@@ -15,6 +15,7 @@ import structlog
 from croupier.table.v1 import table_pb2
 from croupier.wallet.v1 import wallet_pb2
 from google.protobuf.descriptor import MethodDescriptor
+from prometheus_client import REGISTRY
 
 from shared.errors import CroupierError
 from shared.ops import logs
@@ -22,6 +23,7 @@ from shared.rpc.access import ACCESS, Role
 from shared.rpc.errors import STATUS, from_rpc_error
 from shared.rpc.server import Server
 from tests.integration.rpc.conftest import Behaviour, Served, reason_of, settings
+from tests.polling import eventually
 from tests.services import all_methods, all_services, bearer, path_of
 from tests.unit.rpc.test_errors import REASONS
 
@@ -188,6 +190,10 @@ async def test_a_fault_of_ours_is_logged_but_not_told(
         asyncpg.ConnectionDoesNotExistError("closed"),
         asyncpg.CannotConnectNowError("starting up"),
         asyncpg.InterfaceError("connection is closed"),
+        asyncpg.InternalClientError("cannot switch to state 12; another operation (2) is …"),
+        asyncpg.LockNotAvailableError("held by another"),
+        asyncpg.DiskFullError("no room to sort"),
+        asyncpg.ReadOnlySQLTransactionError("a standby now"),
     ],
     ids=lambda outage: type(outage).__name__,
 )
@@ -198,6 +204,38 @@ async def test_an_outage_of_the_database_asks_to_try_again(
     with pytest.raises(grpc.aio.AioRpcError) as refused:
         await served.wallet.GetAccount(ASK, metadata=bearer(Role.PLAYER))
     assert reason_of(refused.value) == "LOG_UNAVAILABLE"
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [asyncpg.DataError("value out of int64 range"), asyncpg.UniqueViolationError("twice")],
+    ids=lambda fault: type(fault).__name__,
+)
+async def test_what_the_database_cannot_take_is_not_asked_for_again(
+    served: Served, behaviour: Behaviour, fault: Exception
+) -> None:
+    """It would be refused for ever: a client that tries again as long as it is told to would not
+    come to an end."""
+    behaviour.error = fault
+    with pytest.raises(grpc.aio.AioRpcError) as refused:
+        await served.wallet.GetAccount(ASK, metadata=bearer(Role.PLAYER))
+    assert reason_of(refused.value) == "INTERNAL"
+
+
+async def test_who_hangs_up_is_not_counted_as_answered(
+    served: Served, behaviour: Behaviour
+) -> None:
+    def counted(reason: str) -> float:
+        method = "/croupier.wallet.v1.WalletService/GetLedger"
+        labels = {"method": method, "reason": reason}
+        return REGISTRY.get_sample_value("croupier_rpc_calls_total", labels) or 0
+
+    answered, cancelled = counted("OK"), counted("CANCELLED")
+    asking = served.wallet.GetLedger(wallet_pb2.GetLedgerRequest(), metadata=bearer(Role.AUDITOR))
+    await behaviour.entered.wait()
+    asking.cancel()
+    await eventually(lambda: counted("CANCELLED") == cancelled + 1)
+    assert counted("OK") == answered
 
 
 async def test_an_answer_that_does_not_come_in_time(served: Served, behaviour: Behaviour) -> None:
