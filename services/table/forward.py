@@ -73,7 +73,10 @@ def is_forwarded(context: grpc.aio.ServicerContext[Any, Any]) -> bool:
 
 def is_lost(error: grpc.aio.AioRpcError) -> bool:
     """Whether the other node is gone: it did not say why the call ended."""
-    silent = rpc_status.from_call(error) is None  # type: ignore[arg-type]
+    try:
+        silent = rpc_status.from_call(error) is None  # type: ignore[arg-type]
+    except ValueError:
+        silent = True  # details of another status: gRPC itself has failed the call after that
     return silent and error.code() is not grpc.StatusCode.DEADLINE_EXCEEDED
 
 

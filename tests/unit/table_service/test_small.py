@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID, uuid4
 
+import grpc
 import pytest
 from croupier.table.v1 import table_pb2 as pb
 from croupier.table.v1.events_pb2 import Clocks, InsuranceStake
@@ -14,6 +15,7 @@ from croupier.type.v1.money_pb2 import Money
 
 from services.table.commands import bounded_note, command_uuid, proposal
 from services.table.directory import preferred_node
+from services.table.forward import is_lost
 from services.table.loading import NotKnownError, load
 from services.table.opening import default_clocks, opening
 from shared.errors import CroupierError
@@ -21,6 +23,7 @@ from shared.log import Append, MemoryLog, NewEvent
 from shared.rpc import pages
 from shared.rpc.access import COMMANDS, Role
 from shared.rpc.caller import Caller, bind
+from shared.rpc.errors import to_status
 from shared.sealing import Keyring
 from shared.table import events as e
 from shared.table.codec import TableCodec
@@ -192,6 +195,16 @@ async def test_no_penalty_has_an_amount_below_zero() -> None:
     with pytest.raises(CroupierError) as refused:
         proposal(pit, pb.Command(command_id=str(uuid4()), penalise=penalty), "EUR")
     assert refusal(refused) == ("BAD_AMOUNT", "amount")
+
+
+def test_a_call_that_was_cut_after_the_other_node_had_spoken_is_lost() -> None:
+    """gRPC then gives a status of its own beside the other node's words, which do not fit it."""
+    status = to_status(CroupierError("BAD_STAKE", "not that"), "5f0c")
+    trailing = grpc.aio.Metadata(*(status.trailing_metadata or ()))
+    cut = grpc.StatusCode.UNAVAILABLE
+    assert is_lost(grpc.aio.AioRpcError(cut, grpc.aio.Metadata(), trailing, "Stream removed"))
+    said = grpc.aio.AioRpcError(status.code, grpc.aio.Metadata(), trailing, "not that")
+    assert not is_lost(said)
 
 
 def test_a_note_is_bounded_and_an_id_is_a_uuid() -> None:
