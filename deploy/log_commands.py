@@ -11,8 +11,9 @@ import typer
 from rich.console import Console
 
 from deploy.database_commands import Dsn
+from deploy.errors import HouseError
 from deploy.where import folder_of, local_database
-from shared.ops.settings import FieldKeys, SeedKeys, read
+from shared.ops.settings import WRONG_SETTINGS, FieldKeys, SeedKeys, read
 from shared.sealing import Keyring
 
 log_commands = typer.Typer()
@@ -57,7 +58,10 @@ def recover_log(
 
 
 def _given(dsn: str) -> tuple[str, Keyring, Keyring]:
-    return dsn, read(FieldKeys).field_keys(), read(SeedKeys).seed_keys()
+    try:
+        return dsn, read(FieldKeys).field_keys(), read(SeedKeys).seed_keys()
+    except WRONG_SETTINGS as error:
+        raise HouseError(f"the keys of the house are missing or wrong: {error}") from None
 
 
 def _local(context: typer.Context) -> tuple[str, Keyring, Keyring]:

@@ -9,9 +9,6 @@ import sys
 # Nothing here forks without exec; gRPC's fork handlers would only write warnings.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
-from pydantic import ValidationError
-from pydantic_settings import SettingsError
-
 from shared.ops import settings
 from shared.ops.lifecycle import run
 from shared.ops.settings import SERVICES, ServiceSettings
@@ -29,7 +26,7 @@ def serve(service: str) -> int:
     """Runs `service` until it is told to stop; returns the exit status (2: wrong settings)."""
     try:
         configured = settings.read(_SETTINGS[service])
-    except (ValidationError, SettingsError) as error:
+    except settings.WRONG_SETTINGS as error:
         print(error, file=sys.stderr)  # noqa: T201 - there are no logs before there are settings
         return 2
     module = importlib.import_module(f"services.{service}.main")

@@ -26,14 +26,20 @@ def run(settings: S, serve: Serve[S]) -> int:
     """Runs `serve(settings, stopping)` to its end; returns the exit status.
 
     SIGTERM and SIGINT set `stopping`; `serve` then drains and returns, within `drain_timeout_s`.
-    0: it returned after it was told to. 1: it raised, returned unasked, or drained for too long.
+    0: it returned after it was told to. 1: it raised, returned unasked, or drained for too long,
+    or the metrics cannot be served where they are to be.
     """
     keep_to_ourselves()
     logs.set_up(settings.log_level, service=settings.service, node=settings.node)
     _process.info({"service": settings.service, "node": settings.node})
     host, port = host_port(settings.metrics_listen)
-    # Its thread ends with the process: to shut it down would hold up every stop by half a second.
-    start_http_server(port, host)
+    try:
+        # Its thread ends with the process: to shut it down would hold up every stop by half a
+        # second.
+        start_http_server(port, host)
+    except OSError as error:
+        _log.error("metrics_not_served", metrics_listen=settings.metrics_listen, error=str(error))
+        return 1
     return uvloop.run(_run(settings, serve))
 
 

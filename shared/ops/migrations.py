@@ -65,12 +65,18 @@ async def migrate(dsn: str, migrations: Sequence[Migration]) -> list[Migration]:
 
     Returns what was applied now (nothing, the second time). Raises `MigrationError`, before it
     touches anything, if an applied file has changed or is gone, or if a new file sorts before an
-    applied one of its source; and at the file that fails, which then leaves nothing behind.
+    applied one of its source, or another process migrates for too long; and at the file that
+    fails, which then leaves nothing behind.
     """
     connection = await asyncpg.connect(dsn)
     try:
         await connection.execute(f"SET lock_timeout = {_LOCK_TIMEOUT_MS}")
-        await connection.execute("SELECT pg_advisory_lock($1)", _LOCK_KEY)
+        try:
+            await connection.execute("SELECT pg_advisory_lock($1)", _LOCK_KEY)
+        except asyncpg.LockNotAvailableError:
+            raise MigrationError(
+                f"another process has been migrating for {_LOCK_TIMEOUT_MS // 1_000} s"
+            ) from None
         await connection.execute("SET lock_timeout = 0")
         await connection.execute(_JOURNAL)
         rows = await connection.fetch("SELECT source, name, sha256 FROM migrations.applied")

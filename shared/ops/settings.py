@@ -8,26 +8,63 @@ them: it then stands neither in a process list nor in a child's environment. The
 from __future__ import annotations
 
 import os
+import re
 from base64 import b64decode
 from binascii import Error as Base64Error
 from collections.abc import Mapping
-from typing import Annotated, Literal, TypeVar, get_args
+from typing import Annotated, Literal, Self, TypeVar, get_args
 
-from pydantic import AfterValidator, Field, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from cryptography.exceptions import UnsupportedAlgorithm
+from pydantic import AfterValidator, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from shared.checkpoints.signed_note import NoteSigner
+from shared.rpc.tokens import TokenCheck
 from shared.sealing import Keyring
 
 ServiceName = Literal["shuffle", "wallet", "audit", "relay", "table"]
 SERVICES: tuple[ServiceName, ...] = get_args(ServiceName)
 """In the order in which they are started; `table` needs the others most."""
 
-_ADDRESS = r"^[^:\s]+:\d{1,5}$"
+_ADDRESS = r"^[^:\s]+:[0-9]{1,5}$"
+_MOST_PORT = 65_535
+_TOKEN = re.compile(r"[A-Za-z0-9._-]+")
 _KEY_BYTES = 32
 
-Address = Annotated[str, Field(pattern=_ADDRESS)]
+
+def _has_port(value: str) -> str:
+    if value and host_port(value)[1] > _MOST_PORT:
+        raise ValueError(f"a port is at most {_MOST_PORT}")
+    return value
+
+
+Address = Annotated[str, Field(pattern=_ADDRESS), AfterValidator(_has_port)]
 """`host:port`."""
+AddressOrNone = Annotated[str, Field(pattern=f"^$|{_ADDRESS}"), AfterValidator(_has_port)]
+
+
+def _is_token_key(value: str) -> str:
+    try:
+        TokenCheck(value)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError("not the public half of an Ed25519 key in PEM") from error
+    return value
+
+
+def _is_token(value: SecretStr) -> SecretStr:
+    if not _TOKEN.fullmatch(value.get_secret_value()):
+        raise ValueError("a token has letters, digits and . - _ only, no space or line's end")
+    return value
+
+
+Token = Annotated[SecretStr, AfterValidator(_is_token)]
+"""As it is sent."""
+
+
+def _is_dsn(value: SecretStr) -> SecretStr:
+    if not value.get_secret_value().startswith(("postgresql://", "postgres://")):
+        raise ValueError("written as postgresql://USER:PASSWORD@HOST:PORT/DATABASE")
+    return value
 
 
 def _is_key(value: SecretStr) -> SecretStr:
@@ -58,6 +95,12 @@ OldKeys = dict[KeyId, Key]
 """As many as there were: old deployment keys stay for good."""
 
 
+def _check_ids(current: str, key: SecretStr, old: Mapping[str, SecretStr]) -> None:
+    """What the one sealed could not be opened any more, and nothing would say so at the start."""
+    if current in old and key_bytes(old[current]) != key_bytes(key):
+        raise ValueError(f"{current} is the id of this key and of another, older one")
+
+
 def _ring(current: str, key: SecretStr, old: Mapping[str, SecretStr]) -> Keyring:
     keys = {name: key_bytes(value) for name, value in old.items()}
     return Keyring(current, keys | {current: key_bytes(key)})
@@ -84,16 +127,16 @@ class ServiceSettings(BaseSettings):
     node: str = Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")
     # Where gRPC listens, and where others reach it (empty: the same).
     listen: Address
-    advertise: str = ""
+    advertise: AddressOrNone = ""
     # Where GET /metrics is answered.
     metrics_listen: Address
     # PEM, Ed25519: whoever signs tokens holds the private half.
-    token_public_key: str
+    token_public_key: Annotated[str, AfterValidator(_is_token_key)]
     # Of this service's own login role.
-    database_dsn: SecretStr
+    database_dsn: Annotated[SecretStr, AfterValidator(_is_dsn)]
     database_pool_size: int = Field(default=8, ge=1, le=64)
     # With user and password; several servers of a cluster with commas between them.
-    nats_url: SecretStr
+    nats_url: SecretStr = Field(min_length=1)
     # After this many seconds a drain is cut short and the process ends with status 1.
     drain_timeout_s: float = Field(default=20.0, gt=0, le=300)
     log_level: Literal["debug", "info", "warning", "error"] = "info"
@@ -129,6 +172,11 @@ class FieldKeys(BaseSettings):
     # The keys before it by their ids, as JSON: what they sealed is still to be read.
     old_deployment_keys: OldKeys = {}
 
+    @model_validator(mode="after")
+    def _deployment_keys_have_ids_of_their_own(self) -> Self:
+        _check_ids(self.deployment_key_id, self.deployment_key, self.old_deployment_keys)
+        return self
+
     def field_keys(self) -> Keyring:
         """All of them; the newest seals."""
         return _ring(self.deployment_key_id, self.deployment_key, self.old_deployment_keys)
@@ -144,6 +192,11 @@ class SeedKeys(BaseSettings):
     seed_key_id: KeyId = "s1"
     # The keys before it by their ids, as JSON: needed until all seeds are sealed again.
     old_seed_keys: OldKeys = {}
+
+    @model_validator(mode="after")
+    def _seed_keys_have_ids_of_their_own(self) -> Self:
+        _check_ids(self.seed_key_id, self.seed_key, self.old_seed_keys)
+        return self
 
     def seed_keys(self) -> Keyring:
         """All of them; the newest seals."""
@@ -165,7 +218,7 @@ class AuditSettings(SealingSettings):
 
     service: ServiceName = "audit"
     shuffle_address: Address
-    service_token: SecretStr
+    service_token: Token
     # What the log of this house is called for ever, in what is signed of it.
     log_id: LogId
     # Ed25519, the private half: signs checkpoints. Nobody else holds it, no database least of all.
@@ -182,16 +235,25 @@ class TableSettings(SealingSettings):
 
     service: ServiceName = "table"
     shuffle_address: Address
-    service_token: SecretStr
+    service_token: Token
     lease_ttl_s: float = Field(default=3.0, ge=1, le=60)
     heartbeat_s: float = Field(default=1.0, gt=0, le=20)
     # Of tables that are opened here without one of their own.
     grace_s: float = Field(default=10.0, ge=0.001, le=600)
 
+    @model_validator(mode="after")
+    def _a_lease_outlives_a_heartbeat(self) -> Self:
+        if self.heartbeat_s >= self.lease_ttl_s:
+            raise ValueError("heartbeat_s must be less than lease_ttl_s, else the lease runs out")
+        return self
+
 
 S = TypeVar("S", bound=BaseSettings)
 
+WRONG_SETTINGS = (ValidationError, SettingsError, OSError, UnicodeDecodeError)
+"""What `read` raises: a field is wrong or missing, a file of secrets cannot be read."""
+
 
 def read(kind: type[S]) -> S:
-    """The settings of this process. Raises `pydantic.ValidationError`, which names the fields."""
-    return kind(_secrets_dir=os.environ.get("CROUPIER_SECRETS_DIR"))
+    """The settings of this process. Raises one of `WRONG_SETTINGS`, which names what is wrong."""
+    return kind(_secrets_dir=os.environ.get("CROUPIER_SECRETS_DIR") or None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -17,6 +18,7 @@ import pytest
 
 from deploy.program import free_port
 from tests.polling import eventually
+from tests.services import PUBLIC_KEY
 
 SERVICE = """
 import asyncio, sys
@@ -28,7 +30,7 @@ async def serve(settings, stopping):
 
 sys.exit(run(RelaySettings(
     node="r1", listen="127.0.0.1:1", metrics_listen=sys.argv[1], drain_timeout_s={drain_s},
-    token_public_key="", database_dsn="", nats_url="",
+    token_public_key={key!r}, database_dsn="postgresql://unused", nats_url="nats://unused",
 ), serve))
 """
 
@@ -60,13 +62,12 @@ class Service:
 
 
 @contextmanager
-def service(folder: Path, body: str, drain_s: float = 60.0) -> Iterator[Service]:
-    metrics = f"127.0.0.1:{free_port()}"
+def service(folder: Path, body: str, drain_s: float = 60.0, port: int = 0) -> Iterator[Service]:
+    metrics = f"127.0.0.1:{port or free_port()}"
     log = folder / "service.log"
+    code = SERVICE.format(body=body, drain_s=drain_s, key=PUBLIC_KEY)
     with log.open("wb") as out:
-        process = subprocess.Popen(
-            (sys.executable, "-c", SERVICE.format(body=body, drain_s=drain_s), metrics), stdout=out
-        )
+        process = subprocess.Popen((sys.executable, "-c", code, metrics), stdout=out)
     with process:
         try:
             yield Service(process, log, metrics)
@@ -98,6 +99,15 @@ async def test_a_failure_ends_the_process_with_1_and_is_logged(tmp_path: Path) -
         assert line["event"] == "service_failed"
         assert (line["service"], line["node"]) == ("relay", "r1")
         assert "no partition" in json.dumps(line["exception"])
+
+
+async def test_a_port_for_metrics_that_somebody_has_is_named(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with service(tmp_path, "await stopping.wait()", port=port) as running:
+            assert await running.status() == 1
+            (line,) = running.lines()
+    assert (line["event"], line["metrics_listen"]) == ("metrics_not_served", f"127.0.0.1:{port}")
 
 
 async def test_a_service_that_just_ends_has_failed(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from shared.ops.settings import (
+    WRONG_SETTINGS,
     AuditSettings,
     RelaySettings,
     ServiceSettings,
@@ -21,13 +22,14 @@ from shared.ops.settings import (
     key_bytes,
     read,
 )
+from tests.services import PRIVATE_KEY, PUBLIC_KEY
 
 KEY = bytes(range(32))
 ENVIRONMENT = {
     "CROUPIER_NODE": "n1",
     "CROUPIER_LISTEN": "127.0.0.1:7001",
     "CROUPIER_METRICS_LISTEN": "127.0.0.1:7101",
-    "CROUPIER_TOKEN_PUBLIC_KEY": "pem",
+    "CROUPIER_TOKEN_PUBLIC_KEY": PUBLIC_KEY,
     "CROUPIER_DATABASE_DSN": "postgresql://hidden-dsn",
     "CROUPIER_NATS_URL": "nats://hidden-url",
     "CROUPIER_SHUFFLE_ADDRESS": "127.0.0.1:7002",
@@ -115,11 +117,81 @@ def test_a_missing_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
         read(TableSettings)
 
 
-@pytest.mark.parametrize("bad", ["localhost", ":7001", "host:port", "host:123456"])
-def test_an_address_is_host_and_port(monkeypatch: pytest.MonkeyPatch, bad: str) -> None:
-    monkeypatch.setenv("CROUPIER_LISTEN", bad)
-    with pytest.raises(ValidationError, match="listen"):
+@pytest.mark.parametrize("bad", ["localhost", ":7001", "host:port", "host:123456", "host:65536"])
+@pytest.mark.parametrize("name", ["LISTEN", "METRICS_LISTEN", "ADVERTISE"])
+def test_an_address_is_host_and_port(monkeypatch: pytest.MonkeyPatch, bad: str, name: str) -> None:
+    monkeypatch.setenv(f"CROUPIER_{name}", bad)
+    with pytest.raises(ValidationError, match=name.lower()):
         read(WalletSettings)
+
+
+@pytest.mark.parametrize(
+    ("name", "bad"),
+    [
+        ("TOKEN_PUBLIC_KEY", ""),
+        ("TOKEN_PUBLIC_KEY", "-----BEGIN PUBLIC KEY-----"),
+        ("DATABASE_DSN", ""),
+        ("DATABASE_DSN", "host=127.0.0.1 password=hidden"),
+        ("NATS_URL", ""),
+        ("SERVICE_TOKEN", ""),
+        ("SERVICE_TOKEN", "hidden\n"),
+    ],
+)
+def test_what_cannot_work_is_named_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch, name: str, bad: str
+) -> None:
+    monkeypatch.setenv(f"CROUPIER_{name}", bad)
+    with pytest.raises(ValidationError, match=name.lower()) as wrong:
+        read(TableSettings)
+    assert "hidden" not in str(wrong.value)
+
+
+def test_a_private_key_is_not_what_checks_tokens(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROUPIER_TOKEN_PUBLIC_KEY", PRIVATE_KEY)
+    with pytest.raises(ValidationError, match="token_public_key") as wrong:
+        read(WalletSettings)
+    assert PRIVATE_KEY.split("\n")[1] not in str(wrong.value)
+
+
+def test_a_lease_that_no_heartbeat_renews_in_time_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("CROUPIER_HEARTBEAT_S", "3")
+    with pytest.raises(ValidationError, match="heartbeat_s must be less than lease_ttl_s"):
+        read(TableSettings)
+
+
+@pytest.mark.parametrize(
+    ("old", "current"),
+    [("CROUPIER_OLD_DEPLOYMENT_KEYS", "k1"), ("CROUPIER_OLD_SEED_KEYS", "s1")],
+)
+def test_two_keys_have_two_ids(monkeypatch: pytest.MonkeyPatch, old: str, current: str) -> None:
+    """A new key under the id of the one before: what that sealed would open nevermore."""
+    before = b64encode(bytes([7] * 32)).decode()
+    monkeypatch.setenv(old, json.dumps({current: before}))
+    with pytest.raises(ValidationError, match=f"{current} is the id of this key and of another"):
+        read(ShuffleSettings)
+    monkeypatch.setenv(old, json.dumps({current: b64encode(KEY).decode()}))
+    assert read(ShuffleSettings).field_keys().current == "k1"
+
+
+def test_no_folder_of_secrets_is_not_the_folder_one_stands_in(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "croupier_log_level").write_text("debug")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CROUPIER_SECRETS_DIR", "")
+    assert read(WalletSettings).log_level == "info"
+
+
+def test_a_secret_that_is_no_text_is_a_wrong_setting(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "croupier_seed_key").write_bytes(b"\xff" * 32)
+    monkeypatch.setenv("CROUPIER_SECRETS_DIR", str(tmp_path))
+    monkeypatch.delenv("CROUPIER_SEED_KEY")
+    with pytest.raises(WRONG_SETTINGS):
+        read(ShuffleSettings)
 
 
 def test_host_and_port_are_told_apart() -> None:
