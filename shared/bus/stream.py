@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import structlog
 from nats.aio.client import Client
@@ -88,14 +88,14 @@ async def connect(urls: str, name: str) -> Client:
     later: a service does without the bus, which only makes things quicker. `urls` are those of one
     server, or of several of a cluster with commas between them, all with one user and password."""
     client = _Connection()
-    servers = urls.split(",")
+    servers = [each.strip() for each in urls.split(",")]
     first = urlsplit(servers[0])
     await client.come(
         FIRST_WAIT_S,
         servers=servers,
         # Servers tell of each other without the password that their addresses here have.
-        user=first.username,
-        password=first.password,
+        user=first.username and unquote(first.username),
+        password=first.password and unquote(first.password),
         name=name,
         connect_timeout=int(CONNECT_TIMEOUT_S),
         max_reconnect_attempts=-1,
