@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -67,11 +68,13 @@ def up(
 def down(context: typer.Context) -> None:
     """Close the house that is open here. Its data stays."""
     folder = folder_of(context)
-    if not folder.is_held():
+    pid = folder.holder()
+    if pid is None:
         end_orphans(folder)
         _out.print("no house is open here")
         return
-    os.kill(folder.read()["pid"], signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
     give_up_s = time.monotonic() + _DOWN_TIMEOUT_S
     while folder.is_held():
         if time.monotonic() > give_up_s:
@@ -92,6 +95,8 @@ def status(
         _out.print_json(json.dumps(told))
     elif not told["open"]:
         _out.print("no house is open here; try: croupier up")
+    elif not told["processes"]:
+        _out.print("the house is just being opened, or closed")
     else:
         _out.print(_status_table(told))
     if not told["serves"]:
@@ -163,11 +168,13 @@ def in_open_house(
 
 
 async def _with_signals(work: Callable[[asyncio.Event], Awaitable[T]]) -> T:
-    """Awaits `work(stopping)`; SIGINT, SIGTERM and SIGHUP set `stopping`."""
+    """Awaits `work(stopping)`; SIGINT, SIGTERM and SIGHUP set `stopping`. Under `nohup` the last
+    of them does not."""
     stopping = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        loop.add_signal_handler(number, stopping.set)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            loop.add_signal_handler(number, stopping.set)
     return await work(stopping)
 
 
@@ -204,7 +211,7 @@ def _all_up(folder: HouseFolder, pid: int) -> bool:
 
 def _are_all(told: Mapping[str, Any], processes: Collection[object]) -> bool:
     """Whether there are as many processes as the house has."""
-    nodes = sum(service_of(name) == "table" for name in told["ports"]) // 2
+    nodes = sum(service_of(name) == "table" for name in told.get("ports", ())) // 2
     return len(processes) == len(processes_of(nodes))
 
 
@@ -215,8 +222,9 @@ def _show_open(folder: HouseFolder) -> None:
 
 async def _status(folder: HouseFolder) -> dict[str, object]:
     told = folder.read()
-    is_open = folder.is_held()
-    processes = dict(told.get("processes", {})) if is_open else {}
+    pid = folder.holder()
+    # What stands there may be of a supervisor that was killed, and this one at its very beginning.
+    processes = dict(told["processes"]) if pid is not None and told.get("pid") == pid else {}
     for name, process in processes.items():
         process["address"] = address(told["ports"][name])
         if service_of(name) is None:
@@ -225,10 +233,9 @@ async def _status(folder: HouseFolder) -> dict[str, object]:
             process["metrics"] = address(told["ports"][metrics_of(name)])
             process["serves"] = await serves(process["address"])
     return {
-        "open": is_open,
-        "pid": told.get("pid") if is_open else None,
-        "serves": is_open
-        and _are_all(told, processes)
+        "open": pid is not None,
+        "pid": pid,
+        "serves": _are_all(told, processes)
         and all(process["serves"] for process in processes.values()),
         "processes": processes,
     }

@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import asyncpg
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from deploy.migrate import bring_up_to_date
@@ -65,7 +66,7 @@ def list_all(
     for event in found:
         retry = "asked for" if event.retry_requested else ""
         numbers = (str(event.version), event.type, str(event.attempts))
-        table.add_row(event.consumer, event.stream, *numbers, retry, event.error)
+        table.add_row(event.consumer, event.stream, *numbers, retry, escape(event.error))
     _out.print(table)
     if len(found) >= MAX_LISTED:
         _out.print(f"only the first {MAX_LISTED} events of each service are shown")

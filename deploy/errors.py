@@ -11,12 +11,16 @@ class HouseIsRunningError(HouseError):
     """Another supervisor has the folder."""
 
 
+class HouseOpensError(HouseError):
+    """A supervisor has the folder, and has not told yet where the house is."""
+
+
 class OtherFormatError(HouseError):
-    """The folder was written by another version of this software."""
+    """The folder was written by another version of this software, or half."""
 
 
 class StartFailedError(HouseError):
-    """A process did not come up; the words hold the end of its log."""
+    """A process did not come up; the words say why, or hold the end of its log."""
 
 
 class NoDatabaseError(HouseError):

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
 import os
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TextIO, TypedDict
 
 import psutil
 
-from deploy.errors import HouseIsRunningError, OtherFormatError
+from deploy.errors import (
+    CannotJoinError,
+    HouseError,
+    HouseIsRunningError,
+    HouseOpensError,
+    OtherFormatError,
+)
 from deploy.keys import KeyFolder
 from deploy.program import free_port, hold_port
 from shared.ops.settings import SERVICES, ServiceName
@@ -21,6 +29,10 @@ from shared.ops.settings import SERVICES, ServiceName
 FORMAT = 1
 _HOUSE_FILE = Path(".croupier") / "house.json"
 _METRICS = "-metrics"
+_OPENS = "the house is just being opened: try again in a moment"
+# What others do here in passing takes no longer.
+_TRIES = 20
+_PAUSE_S = 0.05
 
 
 def processes_of(table_nodes: int) -> tuple[str, ...]:
@@ -98,34 +110,67 @@ class HouseFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Holds the folder, so that one supervisor runs here. Raises `HouseIsRunningError`."""
+        """Holds the folder, so that one supervisor, this process, runs here. Raises
+        `HouseIsRunningError`."""
         self.path.mkdir(parents=True, exist_ok=True)
-        with (self.path / "lock").open("a") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+        with self._lock.open("a") as lock:
+            if not _taken(lock):
                 raise HouseIsRunningError(
                     f"a house is open in {self.path} already; see: croupier status"
-                ) from None
-            yield
+                )
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
+            try:
+                yield
+            finally:
+                lock.truncate(0)
 
     def is_held(self) -> bool:
         """Whether a supervisor runs here now."""
-        if not (self.path / "lock").exists():
-            return False
         try:
-            with self.held():
-                return False
-        except HouseIsRunningError:
-            return True
+            with self._lock.open() as lock:
+                return not _has(lock, fcntl.LOCK_SH)
+        except FileNotFoundError:
+            return False
+
+    def holder(self) -> int | None:
+        """The pid of the supervisor that runs here now; None where none does. Raises
+        `HouseOpensError` where it has not said so yet."""
+        for _ in range(_TRIES):
+            if not self.is_held():
+                return None
+            if said := self._lock.read_text():
+                return int(said)
+            time.sleep(_PAUSE_S)
+        # One of an earlier version says it in the house's file.
+        pid: int | None = self.read().get("pid")
+        if pid is None:
+            raise HouseOpensError(_OPENS)
+        return pid
+
+    @property
+    def _lock(self) -> Path:
+        return self.path / "lock"
+
+    def ports(self) -> dict[str, int]:
+        """Where the processes of an open house listen. Raises `HouseOpensError`."""
+        ports: dict[str, int] | None = self.read().get("ports")
+        if ports is None:
+            raise HouseOpensError(_OPENS)
+        return ports
 
     def read(self) -> dict[str, Any]:
         """What `house.json` says; empty before the first start."""
         try:
-            written: dict[str, Any] = json.loads(self.file.read_text())
+            written: Any = json.loads(self.file.read_text())
         except FileNotFoundError:
             return {}
-        if written.get("format") != FORMAT:
+        except ValueError as error:
+            raise OtherFormatError(
+                f"{self.file} cannot be read ({error}); without it the next start makes a new one"
+            ) from error
+        if not isinstance(written, dict) or written.get("format") != FORMAT:
             raise OtherFormatError(f"{self.file} was written by another version of this software")
         return written
 
@@ -144,7 +189,7 @@ class HouseFolder:
             if service is not None:
                 told = metrics if name.endswith(_METRICS) else addresses
                 told[service].append(address(port))
-        for node in self._joined():
+        for node in self._joined().values():
             addresses["table"].append(node["address"])
             metrics["table"].append(node["metrics"])
         content = {
@@ -156,9 +201,7 @@ class HouseFolder:
             "ports": dict(ports),
             "processes": dict(processes),
         }
-        fresh = self.file.with_name("house.json.new")
-        fresh.write_text(json.dumps(content, indent=2))
-        fresh.replace(self.file)
+        _write_whole(self.file, content)
 
     @contextmanager
     def _one_writes(self) -> Iterator[None]:
@@ -170,10 +213,14 @@ class HouseFolder:
 
     @contextmanager
     def joined(self, node: str, where: Joined) -> Iterator[None]:
-        """Names a node of this process to clients, as long as it is here."""
+        """Names a node of this process to clients, as long as it is here. Raises
+        `CannotJoinError` where another process has the name."""
         file = self._nodes / f"{node}.json"
-        self._nodes.mkdir(exist_ok=True)
-        file.write_text(json.dumps(where))
+        with self._one_writes():
+            if node in self._joined():
+                raise CannotJoinError(f"a node {node} has joined already")
+            self._nodes.mkdir(exist_ok=True)
+            _write_whole(file, where)
         self._tell_again()
         try:
             yield
@@ -190,10 +237,13 @@ class HouseFolder:
             told = self.read()
             self._write(told["ports"], told["processes"], told["pid"])
 
-    def _joined(self) -> list[Joined]:
-        files = sorted(self._nodes.glob("*.json"))
-        nodes: list[Joined] = [json.loads(file.read_text()) for file in files]
-        return [node for node in nodes if psutil.pid_exists(node["pid"])]
+    def _joined(self) -> dict[str, Joined]:
+        """By name; not those that were killed, or came to no more than half a file."""
+        nodes: dict[str, Joined] = {}
+        for file in sorted(self._nodes.glob("*.json")):
+            with contextlib.suppress(FileNotFoundError, ValueError):
+                nodes[file.stem] = json.loads(file.read_text())
+        return {name: node for name, node in nodes.items() if psutil.pid_exists(node["pid"])}
 
     def choose_ports(self, table_nodes: int = 1) -> dict[str, int]:
         """A port for each process, and one for the metrics of each service's; those of the last
@@ -210,8 +260,41 @@ class HouseFolder:
         return ports
 
 
+def _taken(lock: TextIO) -> bool:
+    """Whether the lock is ours now. Whoever has it only to look lets it go at once."""
+    for _ in range(_TRIES):
+        if _has(lock, fcntl.LOCK_EX):
+            return True
+        if not _has(lock, fcntl.LOCK_SH):
+            return False
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        time.sleep(_PAUSE_S)
+    return False
+
+
+def _has(lock: TextIO, kind: int) -> bool:
+    try:
+        fcntl.flock(lock, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _write_whole(file: Path, content: Mapping[str, Any]) -> None:
+    """Writes a file so that nobody ever reads half of it, whenever this process or machine ends."""
+    fresh = file.with_name(f"{file.name}.new")
+    with fresh.open("w") as out:
+        out.write(json.dumps(content, indent=2))
+        out.flush()
+        os.fsync(out.fileno())
+    fresh.replace(file)
+
+
 def house_folder(file: Path | None) -> HouseFolder:
-    """The folder of the house whose `house.json` is `file`, else `.croupier` here."""
+    """The folder of the house whose `house.json` is `file`, else `.croupier` here. Raises
+    `HouseError` where that is the name of something else: the house would open beside it."""
+    if file is not None and file.name != _HOUSE_FILE.name:
+        raise HouseError(f"a house is named by the {_HOUSE_FILE.name} of its folder, not by {file}")
     return HouseFolder((file or _HOUSE_FILE).resolve().parent)
 
 

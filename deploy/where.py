@@ -18,10 +18,10 @@ def folder_of(context: typer.Context) -> HouseFolder:
 def local_database(context: typer.Context) -> tuple[str, dict[str, str]]:
     """A superuser's DSN of the open house's database, and the passwords of its login roles.
 
-    Raises `NoDatabaseError` if no house is open.
+    Raises `NoDatabaseError` if no house is open, `HouseOpensError` if it only begins to be.
     """
     folder = folder_of(context)
     if not folder.is_held():
         raise NoDatabaseError("no house is open here; say which database with --dsn")
     keys = folder.keys.load()
-    return Programs(folder, keys, folder.read()["ports"]).postgres.dsn(DATABASE), keys.roles
+    return Programs(folder, keys, folder.ports()).postgres.dsn(DATABASE), keys.roles
