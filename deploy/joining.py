@@ -25,7 +25,7 @@ def join_house(folder: HouseFolder, node: str) -> int:
         raise CannotJoinError(f"a node's name is made of letters, digits, - and _, not {node!r}")
     if not folder.is_held():
         raise CannotJoinError("no house is open here; try: croupier up")
-    ports = folder.read()["ports"]
+    ports = folder.ports()
     if node in (*ports, "table-1"):
         raise CannotJoinError(f"the house has a node {node} of its own")
     keys = folder.keys.load()
@@ -38,7 +38,9 @@ def join_house(folder: HouseFolder, node: str) -> int:
     for name in (node, metrics_of(node)):
         ports[name] = free_port(frozenset(ports.values()))
     program = Programs(folder, keys, ports).service(node, "table")
-    os.environ.update(program.env)
+    environment = program.environment()
+    os.environ.clear()
+    os.environ.update(environment)
     where = Joined(
         pid=os.getpid(), address=address(ports[node]), metrics=address(ports[metrics_of(node)])
     )

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+from deploy.errors import OtherFormatError
 from deploy.migrate import LOGIN_ROLES
 from shared.checkpoints.signed_note import NoteSigner
 from shared.rpc import tokens
@@ -103,7 +104,7 @@ class KeyFolder:
 
     def load(self) -> Keys:
         """The keys of this house; made, all at once, where there are none. A house that an earlier
-        version has made gets those that it lacks, and keeps them."""
+        version has made gets those that it lacks, and keeps them. Raises `OtherFormatError`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
         if not self.token_key.exists():
@@ -112,8 +113,14 @@ class KeyFolder:
             write_privately(self.token_key, private)
         if not self._kept.exists():
             self.store(Keys())
-        kept = json.loads(self._kept.read_text())
-        keys = Keys(**kept)
+        try:
+            kept = json.loads(self._kept.read_text())
+            keys = Keys(**kept)
+        except (TypeError, ValueError):
+            # Nothing of it is repeated: it is all secret.
+            raise OtherFormatError(
+                f"{self._kept} holds other keys than this version of the software knows"
+            ) from None
         if kept.keys() != asdict(keys).keys():
             self.store(keys)
         return keys

@@ -33,6 +33,7 @@ class Program:
     """One foreground process: its command line, environment, user and the signal that ends it.
 
     `user` is None for "as I am", else (uid, gid) to switch to. Output goes to `log`, appended.
+    `without` names (in lower case) what it is not to have of this process's environment.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Program:
     env: Mapping[str, str] = field(default_factory=dict)
     user: tuple[int, int] | None = None
     stop_signal: signal.Signals = signal.SIGTERM
+    without: frozenset[str] = frozenset()
 
     def start(self) -> subprocess.Popen[bytes]:
         """Starts the process. It lives in its own session, so that a terminal's Ctrl-C reaches
@@ -55,9 +57,16 @@ class Program:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **self.env},
+                env=self.environment(),
                 start_new_session=True,
             )
+
+    def environment(self) -> dict[str, str]:
+        """What its environment is: this process's own, but for `without`, and `env`."""
+        kept = {
+            name: value for name, value in os.environ.items() if name.lower() not in self.without
+        }
+        return {**kept, **self.env}
 
 
 def end_of(log: Path) -> str:
@@ -131,6 +140,7 @@ def end_orphan(pid: int, marks: tuple[str, ...], stop_signal: signal.Signals) ->
         except psutil.TimeoutExpired:
             process.kill()
             process.wait(_ORPHAN_WAIT_S)
-    except psutil.NoSuchProcess:
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        # What may not even be looked at is somebody else's.
         return False
     return True

@@ -24,6 +24,7 @@ DATABASE = "croupier"
 # A local house has no one who would renew the services' own tokens: they last a year.
 _SERVICE_TOKEN_TTL_S = 365 * 24 * 3600
 _ROLES: Mapping[str, Role] = {"table": Role.TABLE_SERVICE, "audit": Role.AUDIT_SERVICE}
+_NOT_OF_THIS_HOUSE = frozenset({"croupier_service", "croupier_advertise", "croupier_nats_replicas"})
 _PROBE_TIMEOUT_S = 2.0
 _PROBE_PAUSE_S = 0.05
 
@@ -50,8 +51,9 @@ class Programs:
         is pointed to."""
         secrets = self._folder.secrets(name)
         secrets.mkdir(parents=True, exist_ok=True, mode=0o700)
-        for field, value in self._secrets(service).items():
-            write_privately(secrets / f"croupier_{field}", value)
+        told = {f"croupier_{field}": value for field, value in self._secrets(service).items()}
+        for file, value in told.items():
+            write_privately(secrets / file, value)
         return Program(
             name=name,
             argv=(sys.executable, "-m", "deploy.serve", service),
@@ -63,6 +65,9 @@ class Programs:
                 "CROUPIER_METRICS_LISTEN": address(self._ports[metrics_of(name)]),
                 "CROUPIER_SHUFFLE_ADDRESS": address(self._ports["shuffle"]),
             },
+            # The environment goes before files, and may be meant for another house: there it says
+            # which database `migrate` and `log recover` are about, and with which keys.
+            without=frozenset(told) | _NOT_OF_THIS_HOUSE,
         )
 
     def ready(self, name: str) -> Callable[[float], Awaitable[None]]:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from rich.console import Console
 
 from clients.api.errors import RefusedError
-from clients.api.house import find_house
+from clients.api.house import house_at
 from clients.bots.closing import settle, verify_everything
 from clients.bots.run import open_tables, play_hands
 from clients.bots.strategies import STRATEGIES
@@ -31,7 +31,7 @@ async def play_and_verify(
     Returns the exit status: 0 if all that was asked for was played and everything verified. A
     `stopping` that is set again while the books are closed leaves that undone.
     """
-    house = find_house(folder.file)
+    house = house_at(folder.file)
     try:
         tables = await open_tables(house, tuple(STRATEGIES))
         with LiveScreen(console) as screen:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import secrets
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -25,6 +26,7 @@ SERVICES = ("table", "wallet", "audit")
 TOKEN_TTL_S = 12 * 60 * 60
 _RENEW_BEFORE_S = 60
 _ISSUER = "croupier"
+_SUBJECT = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ class House:
         """A token by the development key (JWT, EdDSA), good for `ttl_s` seconds."""
         if self.key is None:
             raise RefusedError("UNAUTHENTICATED", "no development key is here to make a token with")
+        if not _SUBJECT.fullmatch(identity.subject):
+            words = f"a subject is 1 to 64 of A-Z a-z 0-9 _ -, not {identity.subject!r}"
+            raise RefusedError("BAD_REQUEST", words, "subject")
         now_s = int(time.time())
         claims = {
             "iss": _ISSUER,
@@ -89,9 +94,10 @@ class House:
 
         def newest() -> str:
             nonlocal made, renew_at_s
-            if time.monotonic() >= renew_at_s:
+            # By the clock that a token ends by: another stands still while this machine sleeps.
+            if time.time() >= renew_at_s:
                 made = self.make_token(identity)
-                renew_at_s = time.monotonic() + TOKEN_TTL_S - _RENEW_BEFORE_S
+                renew_at_s = time.time() + TOKEN_TTL_S - _RENEW_BEFORE_S
             return made
 
         newest()
@@ -127,22 +133,28 @@ def find_house(file: Path | None = None, address: str = "", token: str = "") -> 
 
     Raises `RefusedError` `UNREACHABLE` where there is neither.
     """
-    address = address or os.environ.get("CROUPIER_ADDRESS", "")
-    token = token or os.environ.get("CROUPIER_TOKEN", "")
-    file = file or Path(os.environ.get("CROUPIER_HOUSE", HOUSE_FILE))
+    address = (address or os.environ.get("CROUPIER_ADDRESS", "")).strip()
+    token = (token or os.environ.get("CROUPIER_TOKEN", "")).strip()
+    file = file or Path(os.environ.get("CROUPIER_HOUSE") or HOUSE_FILE)
     if not file.exists():
         if not address:
             raise RefusedError("UNREACHABLE", f"no house is running here (there is no {file})")
         return House(parse_addresses(address), token=token)
+    house = house_at(file)
+    if address:
+        house = replace(house, addresses={**house.addresses, **parse_addresses(address)})
+    return replace(house, token=token)
+
+
+def house_at(file: Path) -> House:
+    """The house of this file, whatever the environment says of another one."""
     try:
         written = json.loads(file.read_text())
         addresses = {name: tuple(nodes) for name, nodes in written["addresses"].items()}
         key_file = file.parent / written["token_key_file"]
-    except (ValueError, KeyError, AttributeError, TypeError) as error:
+    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
         raise RefusedError("BAD_REQUEST", f"{file} is not a house file: {error!r}") from error
-    if address:
-        addresses |= parse_addresses(address)
-    return House(addresses, _read_key(key_file), token, file.parent)
+    return House(addresses, _read_key(key_file), folder=file.parent)
 
 
 def parse_addresses(text: str) -> dict[str, tuple[str, ...]]:

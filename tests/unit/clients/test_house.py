@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from cryptography.hazmat.primitives import serialization
 
 from clients.api import House, Identity, RefusedError
 from clients.api.house import (
+    TOKEN_TTL_S,
     find_house,
+    house_at,
     new_player_id,
     parse_addresses,
     role_of,
@@ -68,6 +71,54 @@ def test_an_address_and_a_token_that_are_given_win(house_file: Path) -> None:
     assert house.addresses["wallet"] == ("example.org:9",)
     assert house.addresses["table"] == ("127.0.0.1:1",)
     assert not house.may_be_anybody()
+
+
+def test_a_house_of_ones_own_is_not_the_one_that_the_environment_names(
+    house_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`croupier run` plays in the house that it opens, not in one far away."""
+    monkeypatch.setenv("CROUPIER_ADDRESS", "example.org:9")
+    monkeypatch.setenv("CROUPIER_TOKEN", "given")
+    house = house_at(house_file)
+    assert house.addresses["wallet"] == ("127.0.0.1:2",)
+    assert house.may_be_anybody()
+
+
+def test_empty_variables_say_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("CROUPIER_ADDRESS", "CROUPIER_TOKEN", "CROUPIER_HOUSE"):
+        monkeypatch.setenv(name, "")
+    with pytest.raises(RefusedError, match=r"no house is running here .*\.croupier/house\.json"):
+        find_house()
+
+
+def test_a_folder_is_no_house_file(house_file: Path) -> None:
+    with pytest.raises(RefusedError, match="is not a house file"):
+        find_house(house_file.parent)
+
+
+def test_a_token_may_have_come_with_its_line(house_file: Path) -> None:
+    """gRPC sends none with a line's end in it."""
+    assert find_house(house_file, token=" given\n").token == "given"
+
+
+@pytest.mark.parametrize("subject", ["", "two words", "x" * 65, "\udcff"])
+def test_no_token_is_made_that_the_house_will_not_take(house_file: Path, subject: str) -> None:
+    with pytest.raises(RefusedError, match="BAD_REQUEST: a subject is"):
+        find_house(house_file).make_token(Identity(subject, "player"))
+
+
+async def test_a_token_is_renewed_by_the_clock_that_it_ends_by(
+    house_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one stands still while the machine sleeps: the next call would be refused."""
+    connection = find_house(house_file).connect("table", Identity("p_ann", "player"))
+    first = connection.metadata()
+    assert connection.metadata() == first
+    woken = time.time() + TOKEN_TTL_S
+    monkeypatch.setattr(time, "time", lambda: woken)
+    assert connection.metadata() != first
+    await connection.close()
 
 
 def test_far_from_a_house_an_address_is_enough_to_look_for_one(tmp_path: Path) -> None:

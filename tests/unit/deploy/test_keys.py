@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from deploy import joining, key_commands
-from deploy.errors import CannotJoinError, HouseError
+from deploy.errors import CannotJoinError, HouseError, OtherFormatError
 from deploy.folder import HouseFolder
 from deploy.keys import KeyFolder, Keys
 from deploy.programs import Programs
@@ -83,6 +83,19 @@ def test_the_audit_signs_with_the_key_that_the_house_hands_out(
     assert NoteVerifier.parse(printed.stdout.strip()).name == keys.log_id
 
 
+@pytest.mark.parametrize("written", ["", "[]", '{"signing": "secret"}'])
+def test_keys_that_this_version_does_not_know_are_told_without_a_word_of_them(
+    tmp_path: Path, written: str
+) -> None:
+    """An older version in the folder of a newer one."""
+    folder = KeyFolder(tmp_path)
+    folder.load()
+    (tmp_path / "house.json").write_text(written)
+    with pytest.raises(OtherFormatError, match="other keys than this version") as told:
+        folder.load()
+    assert "secret" not in str(told.value)
+
+
 def test_however_often_keys_are_changed_the_services_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +108,38 @@ def test_however_often_keys_are_changed_the_services_start(
         monkeypatch.setenv(name, value)
     settings = read(ShuffleSettings)
     assert (len(settings.old_deployment_keys), len(settings.old_seed_keys)) == (40, 40)
+
+
+def test_what_the_environment_says_of_another_house_no_service_of_this_one_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It goes before files, and is there for `migrate --dsn` and `log recover --dsn`: services here
+    would write to that database, and seal with those keys under the ids of their own."""
+    folder = HouseFolder(tmp_path)
+    keys = folder.keys.load()
+    elsewhere = {
+        "CROUPIER_DATABASE_DSN": "postgresql://elsewhere/croupier",
+        "CROUPIER_NATS_URL": "nats://elsewhere",
+        "CROUPIER_DEPLOYMENT_KEY": Keys().deployment,
+        "croupier_seed_key": Keys().seed,
+        "CROUPIER_ADVERTISE": "10.0.0.7:50051",
+    }
+    for name, value in elsewhere.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("CROUPIER_LOG_LEVEL", "debug")
+    started = Programs(folder, keys, folder.choose_ports()).service("shuffle", "shuffle")
+    told = started.environment()
+    for name in elsewhere:
+        monkeypatch.delenv(name)
+    for name, value in told.items():
+        monkeypatch.setenv(name, value)
+    settings = read(ShuffleSettings)
+    assert "elsewhere" not in settings.database_dsn.get_secret_value()
+    assert "elsewhere" not in settings.nats_url.get_secret_value()
+    assert settings.field_keys() == keys.field_keys()
+    assert settings.seed_keys() == keys.seed_keys()
+    assert settings.address == settings.listen
+    assert settings.log_level == "debug"
 
 
 def test_a_node_with_keys_that_the_house_does_not_know_cannot_join(

@@ -1,16 +1,20 @@
-"""A port is given to one process here at a time, whether its server listens yet or not."""
+"""A port is given to one process here at a time, whether its server listens yet or not; and a pid
+that is used again is not taken for the process that had it."""
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from deploy import program
-from deploy.program import free_port, hold_port
+from deploy.program import end_orphan, free_port, hold_port
 
 ROOT = Path(__file__).parents[3]
 ASK_FOR = """
@@ -53,3 +57,15 @@ def test_the_oldest_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     assert given_to_another(first)
     for holder in program._held.values():
         holder.close()
+
+
+def test_a_process_that_may_not_even_be_looked_at_is_somebody_elses(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As macOS has it of those of other accounts, one of which may have the pid by now."""
+
+    def denied(_: psutil.Process) -> list[str]:
+        raise psutil.AccessDenied
+
+    monkeypatch.setattr(psutil.Process, "cmdline", denied)
+    assert not end_orphan(os.getpid(), (), signal.SIGTERM)
