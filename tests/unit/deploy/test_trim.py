@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
-from deploy.house import trim
+import pytest
+
+from deploy import house
+from deploy.folder import HouseFolder
+from deploy.house import House, trim
+from tests.polling import eventually
 
 
 def test_a_writer_goes_on_in_a_trimmed_log(tmp_path: Path) -> None:
@@ -23,3 +29,18 @@ def test_a_short_log_is_left_alone(tmp_path: Path) -> None:
     trim(log, limit_bytes=4)
     assert log.read_bytes() == b"old\n"
     assert not (tmp_path / "table.log.1").exists()
+
+
+async def test_the_log_of_the_house_itself_is_trimmed_where_there_is_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which one that was opened with --detach has, and that may stay open for years."""
+    monkeypatch.setattr(house, "_LOG_CHECK_S", 0.0)
+    monkeypatch.setattr(house, "_LOG_LIMIT_BYTES", 10)
+    folder = HouseFolder(tmp_path)
+    trimming = asyncio.create_task(House(folder)._trim_logs())
+    log = folder.log("house")
+    log.parent.mkdir()
+    log.write_bytes(b"old\n" * 3)
+    await eventually(lambda: log.stat().st_size == 0)
+    trimming.cancel()
