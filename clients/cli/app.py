@@ -97,5 +97,11 @@ def run_app(called: Callable[[], object] = app) -> None:
     except CroupierError as refusal:
         say_refusal(console(stderr=True), refusal)
         sys.exit(1)
+    except UnicodeEncodeError as error:
+        if error.encoding != "utf-8":
+            raise
+        words = f"{error.object!r} is no text in UTF-8"
+        say_refusal(console(stderr=True), CroupierError("BAD_REQUEST", words))
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)

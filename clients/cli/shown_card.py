@@ -73,7 +73,7 @@ def verify_cards(
         raise typer.BadParameter("give a FILE, --hand HAND or --shoe SHOE")
     whole = None
     if file is not None:
-        sealed, whole = read_document(file.read())
+        sealed, whole = read_document(_text_of(file))
     elif hand:
         sealed = shell.run(_of_hand(shell, hand))
     else:
@@ -106,8 +106,15 @@ def read_document(text: str) -> tuple[Sealed, WholeShoe | None]:
             cards=tuple(_read_card(card) for card in document["cards"]),
         )
         return sealed, of_document(document) if "server_seed" in document else None
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise RefusedError("BAD_REQUEST", f"not a document of cards: {error!r}", "file") from error
+
+
+def _text_of(file: typer.FileText) -> str:
+    try:
+        return file.read()
+    except UnicodeDecodeError as error:
+        raise RefusedError("BAD_REQUEST", "not a document of cards: no text", "file") from error
 
 
 def of_answer(answer: pb.GetHandResponse) -> Sealed:

@@ -179,7 +179,7 @@ def _ante(written: str) -> int:
 def _read_rules(file: typer.FileText) -> dict[str, Any]:
     try:
         rules = json.load(file)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise RefusedError("BAD_SETTING", f"{file.name}: {error}", "rules_json") from error
     if not isinstance(rules, dict):
         raise RefusedError("BAD_SETTING", f"{file.name} is no JSON object", "rules_json")
@@ -192,7 +192,7 @@ def _setting(written: str) -> tuple[str, Any]:
         raise RefusedError("BAD_SETTING", f"{written!r} is not KEY=VALUE", key)
     try:
         return key, json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         return key, value
 
 

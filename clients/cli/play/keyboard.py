@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import io
 import os
 import sys
 import termios
@@ -110,6 +111,10 @@ def piped_lines() -> Iterator[asyncio.Queue[str | None]]:
     lines: asyncio.Queue[str | None] = asyncio.Queue(MOST_LINES)
 
     def read() -> None:
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            # A line of bytes that are no text is not understood; it must not be the last that is
+            # heard of somebody whom a table waits for.
+            sys.stdin.reconfigure(errors="replace")
         # The loop is gone when the program ends before its input does.
         with contextlib.suppress(RuntimeError, CancelledError):
             for line in sys.stdin:

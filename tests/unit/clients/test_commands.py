@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import jwt
@@ -120,6 +121,18 @@ def test_ctrl_c_ends_quietly(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+def test_a_text_that_is_no_utf8_is_said_so(capsys: pytest.CaptureFixture[str]) -> None:
+    """What a shell hands over may be any bytes."""
+
+    def of_bytes() -> None:
+        pb.GetTableRequest(table_id=os.fsdecode(b"b-\xff"))
+
+    with pytest.raises(SystemExit) as ended:
+        run_app(of_bytes)
+    assert ended.value.code == 1
+    assert r"'b-\udcff' is no text in UTF-8" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -200,10 +213,19 @@ def test_a_whole_shoe_is_made_again_from_its_seeds(
     ]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"shoe_id": "s", "decks": "x"}'])
+@pytest.mark.parametrize(
+    "text", ["", "[]", "{}", '{"shoe_id": "s", "decks": "x"}', "[" * 100_000], ids=lambda t: t[:9]
+)
 def test_what_is_no_document_is_refused(text: str) -> None:
     with pytest.raises(CroupierError, match="not a document of cards"):
         read_document(text)
+
+
+def test_a_document_of_bytes_that_are_no_text_is_refused(runner: CliRunner, tmp_path: Path) -> None:
+    file = tmp_path / "cards.json"
+    file.write_bytes(b'{"shoe_id": "\xe9"}')
+    ran = runner.invoke(app, ["verify-card", str(file)])
+    assert isinstance(ran.exception, CroupierError), ran.exception
 
 
 def test_the_cards_of_a_hand_come_with_the_size_of_their_shoe() -> None:
@@ -233,6 +255,7 @@ def test_stdout_is_for_answers_only(runner: CliRunner, house_file: Path) -> None
         ["--rules", "."],
         ["--rules", "list.json"],
         ["--rules", "latin.json"],
+        ["--rules", "deep.json"],
         ["--clock", f"betting_ms={2**63}"],
         ["--clock", "betting_ms=true"],
         ["--seats", str(2**31), "--table", "t1"],
@@ -244,6 +267,7 @@ def test_what_a_table_cannot_be_opened_with_is_said_in_words(
 ) -> None:
     (tmp_path / "list.json").write_text("[1]")
     (tmp_path / "latin.json").write_bytes(b'{"min": "\xe9"}')
+    (tmp_path / "deep.json").write_text("[" * 100_000)
     monkeypatch.chdir(tmp_path)
     where = ["--address", "127.0.0.1:1", "--token", TOKEN]
     ran = runner.invoke(app, [*where, "table", "open", "baccarat", *asked])

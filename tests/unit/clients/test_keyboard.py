@@ -74,3 +74,14 @@ async def test_piped_lines_come_in_order_and_then_the_end(
     with piped_lines() as lines:
         seen = [await asyncio.wait_for(lines.get(), 5) for _ in range(4)]
     assert seen == ["one", "two", "", END_OF_INPUT]
+
+
+async def test_bytes_that_are_no_text_do_not_end_what_is_heard(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The player would sit at the table for ever, and everybody would wait for him."""
+    piped = io.TextIOWrapper(io.BytesIO(b"one\n\xff\ntwo\n"), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", piped)
+    with piped_lines() as lines:
+        seen = [await asyncio.wait_for(lines.get(), 5) for _ in range(4)]
+    assert seen == ["one", "\ufffd", "two", END_OF_INPUT]
