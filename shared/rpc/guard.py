@@ -85,7 +85,8 @@ class Guard(grpc.aio.ServerInterceptor):
         for stream in self._streams:
             self._send_away(stream, _draining())
         if self._streams:
-            await asyncio.wait(self._streams)
+            # Who does not read what he is sent cannot be told: his call is cut as the port closes.
+            await asyncio.wait(self._streams, timeout=STREAM_GRACE_S)
 
     def _wrap(self, method: str, handler: Any) -> Any:
         serialization = {

@@ -9,13 +9,14 @@ from types import SimpleNamespace
 
 import grpc
 import pytest
-from croupier.table.v1 import table_pb2
+from croupier.table.v1 import table_pb2, table_pb2_grpc
 from croupier.wallet.v1 import wallet_pb2
 from grpc_health.v1 import health_pb2
 
 from shared.rpc import tokens
 from shared.rpc.access import Role
-from tests.integration.rpc.conftest import Behaviour, Served, reason_of
+from shared.rpc.server import Server
+from tests.integration.rpc.conftest import NO_RETRIES, Behaviour, Served, reason_of, settings
 from tests.polling import eventually
 from tests.services import bearer
 
@@ -97,6 +98,28 @@ async def test_a_player_still_gets_the_answer_to_what_was_under_way(
         await playing.read()
     assert reason_of(ended.value) == "DRAINING"
     await draining
+
+
+class Torrent(table_pb2_grpc.TableServiceServicer):
+    """More than a client takes that does not read."""
+
+    async def WatchLobby(self, request, context):  # type: ignore[no-untyped-def]
+        much = table_pb2.WatchLobbyResponse(tables=[table_pb2.TableSummary(name="x" * 2**20)])
+        while True:
+            yield much
+
+
+async def test_a_client_that_does_not_read_holds_up_no_stop() -> None:
+    """What it is told waits behind what it has not read."""
+    server = Server(settings())
+    table_pb2_grpc.add_TableServiceServicer_to_server(Torrent(), server.grpc)  # type: ignore[abstract]
+    port = await server.start()
+    async with grpc.aio.insecure_channel(f"127.0.0.1:{port}", options=NO_RETRIES) as channel:
+        stub = table_pb2_grpc.TableServiceStub(channel)
+        watching = stub.WatchLobby(table_pb2.WatchLobbyRequest(), metadata=bearer(Role.PLAYER))
+        await watching.read()
+        async with asyncio.timeout(30):
+            await server.drain()
 
 
 async def test_a_client_that_leaves_frees_its_stream(served: Served, behaviour: Behaviour) -> None:
