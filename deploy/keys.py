@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -107,23 +109,34 @@ class KeyFolder:
         version has made gets those that it lacks, and keeps them. Raises `OtherFormatError`."""
         self.path.mkdir(parents=True, exist_ok=True)
         self.path.chmod(0o700)
-        if not self.token_key.exists():
-            private, public = tokens.new_key()
-            write_privately(self.path / "token.pub", public)
-            write_privately(self.token_key, private)
-        if not self._kept.exists():
-            self.store(Keys())
+        with self._one_makes():
+            if not self.token_key.exists():
+                private, public = tokens.new_key()
+                write_privately(self.path / "token.pub", public)
+                write_privately(self.token_key, private)
+            if not self._kept.exists():
+                self.store(Keys())
+            try:
+                kept = json.loads(self._kept.read_text())
+                keys = Keys(**kept)
+            except (TypeError, ValueError):
+                # Nothing of it is repeated: it is all secret.
+                raise OtherFormatError(
+                    f"{self._kept} holds other keys than this version of the software knows"
+                ) from None
+            if kept.keys() != asdict(keys).keys():
+                self.store(keys)
+            return keys
+
+    @contextmanager
+    def _one_makes(self) -> Iterator[None]:
+        """Two commands that find the same thing missing must not go on with a key each."""
+        lock = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            kept = json.loads(self._kept.read_text())
-            keys = Keys(**kept)
-        except (TypeError, ValueError):
-            # Nothing of it is repeated: it is all secret.
-            raise OtherFormatError(
-                f"{self._kept} holds other keys than this version of the software knows"
-            ) from None
-        if kept.keys() != asdict(keys).keys():
-            self.store(keys)
-        return keys
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+        finally:
+            os.close(lock)
 
     def store(self, keys: Keys) -> None:
         """Keeps these from now on."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
+import threading
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from deploy import joining, key_commands
+from deploy import keys as keys_of_the_house
 from deploy.errors import CannotJoinError, HouseError, OtherFormatError
 from deploy.folder import HouseFolder
 from deploy.keys import KeyFolder, Keys
@@ -81,6 +84,35 @@ def test_the_audit_signs_with_the_key_that_the_house_hands_out(
     printed = CliRunner().invoke(key_commands.keys, ["verifier"])
     assert printed.stdout == f"{verifier}\n"
     assert NoteVerifier.parse(printed.stdout.strip()).name == keys.log_id
+
+
+def test_two_that_find_a_key_missing_go_on_with_the_same_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`croupier up` and another command, in a house from before there were checkpoints: it would
+    sign with a key that nobody is handed out."""
+    folder = KeyFolder(tmp_path)
+    folder.load()
+    kept = tmp_path / "house.json"
+    document = json.loads(kept.read_text())
+    del document["log_id"], document["checkpoint"]
+    kept.write_text(json.dumps(document))
+    second: list[Keys] = []
+    others = [threading.Thread(target=lambda: second.append(folder.load()))]
+
+    def in_between(keys: Keys) -> dict[str, Any]:
+        if others:
+            other = others.pop()
+            other.start()
+            other.join(0.3)  # it waits for us, or has come first
+            started.append(other)
+        return asdict(keys)
+
+    started: list[threading.Thread] = []
+    monkeypatch.setattr(keys_of_the_house, "asdict", in_between)
+    first = folder.load()
+    started[0].join()
+    assert second == [first] == [folder.load()]
 
 
 @pytest.mark.parametrize("written", ["", "[]", '{"signing": "secret"}'])
