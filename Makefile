@@ -35,7 +35,7 @@ run: .venv/installed build/stubs/.made ## Start the house, let bots play, show t
 
 .PHONY: test
 test: lint ## All checks and tests
-	@$(BIN)/python -m pytest -q -n 3 --dist loadscope --cov --cov-report=term:skip-covered
+	@$(BIN)/python -m pytest -q -n 3 --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered
 
 .PHONY: lint
 lint: .venv/installed-dev build/stubs/.made ## The checks alone

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import structlog
 
+from deploy import program
 from tests.e2e.houses import HouseOnDisk
 from tests.servers import (
     Database,
@@ -22,6 +23,12 @@ from tests.servers import (
     remove,
     temporary_folder,
 )
+
+
+def pytest_configure() -> None:
+    """Tests take ports below those that houses take: one that is closed for a moment opens on its
+    old ports again, where its clients look for it, as nobody has taken them meanwhile."""
+    program._PORTS = range(10_000, program._PORTS.start)
 
 
 @pytest.fixture(scope="session", autouse=True)
