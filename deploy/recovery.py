@@ -33,11 +33,13 @@ from shared.table.state import Status, TableState
 
 ACTOR = "operator/log-recover"
 _TRIES = 10
+_MINUTE_US = 60_000_000
 _TABLES = "SELECT stream FROM log.streams WHERE stream LIKE 'table/%' ORDER BY stream"
 _NEW_LINES = """
     INSERT INTO audit.checkpoint_line (partition, line)
-    SELECT partition, max(line) + 1 FROM audit.checkpoint GROUP BY partition
-        ON CONFLICT DO NOTHING
+    SELECT p.name, greatest($1, l.last + 1)
+      FROM log.partitions AS p
+     CROSS JOIN (SELECT coalesce(max(line), 1) AS last FROM audit.checkpoint_line) AS l
 """
 _OPEN_SHOES = """
     SELECT s.stream FROM log.streams AS s
@@ -92,10 +94,14 @@ async def recover(dsn: str, field_keys: Keyring, seed_keys: Keyring) -> Recovere
 
 async def _begin_checkpoints_anew(dsn: str) -> None:
     """What was signed before may be of events that are gone: it stays as it is, and what is signed
-    from now on has another origin, so that nobody is told two things by one name."""
+    from now on has another origin, so that nobody is told two things by one name.
+
+    The line's number is the minute, counted from 1970: the database may have lost what was signed,
+    and the lines begun, after the backup it comes from, and would count to the same number again.
+    """
     connection: Any = await asyncpg.connect(dsn)
     try:
-        await connection.execute(_NEW_LINES)
+        await connection.execute(_NEW_LINES, now_us() // _MINUTE_US)
     finally:
         await connection.close()
 

@@ -16,13 +16,11 @@ from shared.log import Connection, LogDivergedError
 from shared.proofs.log_tree import TILE_WIDTH, Range, Subtree, Tile, range_hash, tiles_of
 from shared.proofs.merkle import HASH_BYTES, leaf_hash
 
+# A loss is everybody's: a partition that is added after it, and was there before, is in the new line.
 _STANDINGS = """
     SELECT p.name AS partition, p.position AS head, l.line, c.size, c.note, c.signed_at
       FROM log.partitions AS p
-     CROSS JOIN LATERAL (
-            SELECT coalesce(max(n.line), 1) AS line FROM audit.checkpoint_line AS n
-             WHERE n.partition = p.name
-     ) AS l
+     CROSS JOIN (SELECT coalesce(max(line), 1) AS line FROM audit.checkpoint_line) AS l
       LEFT JOIN LATERAL (
             SELECT k.size, k.note, k.signed_at FROM audit.checkpoint AS k
              WHERE k.partition = p.name AND k.line = l.line AND k.size <= $2

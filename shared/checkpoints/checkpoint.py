@@ -49,9 +49,9 @@ def read_checkpoint(note: str, verifier: NoteVerifier) -> Checkpoint:
 
 
 def origin_of(log_id: str, partition: str, line: int = 1) -> str:
-    """`<log id>/<partition>`, and `/<line>` behind it from the second line on: a partition gets a
-    new line of checkpoints when it is recovered after a loss, since the old ones may be of events
-    that are gone."""
+    """`<log id>/<partition>`, and `/<line>` behind it but for the first: all partitions get a new
+    line of checkpoints when the log is recovered after a loss, since the old ones may be of events
+    that are gone. Lines have rising numbers."""
     return f"{log_id}/{partition}" + (f"/{line}" if line > 1 else "")
 
 

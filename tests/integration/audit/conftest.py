@@ -31,7 +31,6 @@ from services.wallet.following import apply as follow
 from services.wallet.orders import Command, Deposit, OpenAccount
 from shared.bus.bookmark import Bookmarks
 from shared.bus.tables import ConsumerTables
-from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
 from shared.log import (
     CommandKey,
@@ -47,12 +46,10 @@ from shared.ops.settings import AuditSettings
 from shared.rpc.access import Role
 from shared.rpc.errors import from_rpc_error
 from shared.rpc.server import Server
+from tests.integration.audit.signed_log import SIGNER, SignedLog, opened_log
 from tests.playing import FIELD_KEYS, SEED_KEYS, House, same_seeds
 from tests.servers import Database
 from tests.services import PUBLIC_KEY, bearer
-
-SIGNER = NoteSigner("casino.example/one", bytes(range(32)))
-"""What the house signs its checkpoints with."""
 
 A = TypeVar("A", bound=Message)
 Apply = Callable[[Connection, Sequence[RecordedEvent]], Awaitable[object]]
@@ -293,3 +290,9 @@ async def client(real: RealHouse, database: Database) -> AsyncIterator[Client]:
         channel = grpc.aio.insecure_channel(f"127.0.0.1:{port}")
         stack.push_async_callback(channel.close)
         yield Client(channel, address=f"127.0.0.1:{port}")
+
+
+@pytest.fixture
+async def signed_log(database: Database) -> AsyncIterator[SignedLog]:
+    async with opened_log(database) as opened:
+        yield opened

@@ -22,8 +22,9 @@ from shared.log import open_pool
 from shared.log.patience import Pool
 from shared.rpc.access import Role
 from tests.integration.audit import by_the_book
-from tests.integration.audit.conftest import SIGNER, Client, RealHouse, refused
+from tests.integration.audit.conftest import Client, RealHouse, refused
 from tests.integration.audit.forging import event_of, forge, scribble
+from tests.integration.audit.signed_log import SIGNER
 from tests.servers import Database
 from tests.services import token
 

@@ -21,7 +21,8 @@ from shared.bus.consumers import Consumers
 from shared.log import Append, NewEvent, PostgresLog, open_pool
 from shared.ops.settings import AuditSettings
 from tests.integration.audit.by_the_book import opened
-from tests.integration.audit.conftest import SIGNER, Client, RealHouse
+from tests.integration.audit.conftest import Client, RealHouse
+from tests.integration.audit.signed_log import SIGNER
 from tests.polling import eventually
 from tests.servers import Database, Running
 from tests.services import PUBLIC_KEY
