@@ -10,13 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import asyncpg
+
 from shared.checkpoints.checkpoint import MAX_SIZE, Checkpoint, origin_of, read_checkpoint
 from shared.checkpoints.signed_note import NoteError, NoteVerifier
 from shared.log import Connection, LogDivergedError
 from shared.proofs.log_tree import TILE_WIDTH, Range, Subtree, Tile, range_hash, tiles_of
 from shared.proofs.merkle import HASH_BYTES, leaf_hash
 
-# A loss is everybody's: a partition that is added after it, and was there before, is in the new line.
+# A loss is everybody's: a partition that was there before, and is added again, is in the new line.
 _STANDINGS = """
     SELECT p.name AS partition, p.position AS head, l.line, c.size, c.note, c.signed_at
       FROM log.partitions AS p
@@ -30,7 +32,8 @@ _STANDINGS = """
      ORDER BY p.name
 """
 _EVENT_HASHES = """
-    SELECT count(*) AS events, string_agg(hash, ''::bytea ORDER BY position) AS hashes
+    SELECT count(*) AS events, string_agg(hash, ''::bytea ORDER BY position) AS hashes,
+           min(octet_length(hash)) AS shortest, max(octet_length(hash)) AS longest
       FROM log.events WHERE partition = $1 AND position > $2 AND position <= $3
 """
 _SUBTREES = """
@@ -104,6 +107,8 @@ async def event_hashes(
     assert row is not None
     if row["events"] != until - after:
         raise LogDivergedError(f"{partition} lacks events between {after + 1} and {until}")
+    if row["longest"] != row["shortest"] or row["longest"] not in (None, HASH_BYTES):
+        raise LogDivergedError(f"{partition} has no hashes between {after + 1} and {until}")
     return _each(row["hashes"])
 
 
@@ -143,12 +148,16 @@ async def keep(
     connection: Connection, standing: Standing, subtrees: Iterable[Subtree], size: int, note: str
 ) -> None:
     """Appends a checkpoint and what its tree has more than the one before, in the caller's
-    transaction."""
+    transaction. Raises `LogDivergedError` where some of it is kept already: what covered it is
+    gone."""
     partition, line = standing.partition, standing.line
     columns = [list(column) for column in zip(*subtrees, strict=True)]
-    if columns:
-        await connection.execute(_KEEP_SUBTREES, partition, line, *columns)
-    await connection.execute(_KEEP_CHECKPOINT, partition, line, size, note)
+    try:
+        if columns:
+            await connection.execute(_KEEP_SUBTREES, partition, line, *columns)
+        await connection.execute(_KEEP_CHECKPOINT, partition, line, size, note)
+    except asyncpg.UniqueViolationError as error:
+        raise LogDivergedError(f"more is kept of {partition} than the newest checkpoint") from error
 
 
 def _each(joined: bytes | None) -> list[bytes]:

@@ -62,14 +62,21 @@ class Checkpointer:
         """Every partition up to its head, but for those where the log has diverged: those are told
         of and left alone until that is put right (`croupier log recover`).
 
-        Raises `LogUnavailableError`.
+        Raises `LogUnavailableError`, or what went wrong with a partition, after the others.
         """
+        failure: Exception | None = None
         for standing in await on_connection(self._pool, standings):
             try:
                 while await self._extend(standing.partition):
                     pass
             except LogDivergedError as error:
                 self._tell(standing.partition, error)
+            except CroupierError:
+                raise
+            except Exception as error:
+                failure = error
+        if failure is not None:
+            raise failure
 
     async def _extend(self, partition: str) -> bool:
         """Signs the next checkpoint, if there is anything new; whether there is more."""
