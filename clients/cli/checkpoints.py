@@ -31,6 +31,9 @@ Prove = Callable[[str, int, int], Awaitable[Sequence[bytes]]]
 """`AuditClient.consistency`."""
 
 
+_SHOWN_CHARACTERS = 100
+
+
 def register(app: typer.Typer) -> None:
     """Adds the commands."""
     app.add_typer(checkpoint, name="checkpoint")
@@ -77,7 +80,7 @@ def save(
             kept.write(together)
     for partition, newest in today.newest.items():
         shell.err.print(f"[green]✓[/] {partition}: {newest.size} events")
-    shell.err.print(f"[dim]signed with[/] {today.verifier}", soft_wrap=True)
+    shell.err.print(f"[dim]signed with[/] {escape(str(today.verifier))}", soft_wrap=True)
 
 
 @checkpoint.command()
@@ -103,7 +106,7 @@ def check(
         ]
         shell.print_json({"holds": good, "key": str(today.verifier), "checkpoints": lines})
     else:
-        _print(shell, today, verdicts, bool(key))
+        print_verdicts(shell, today, verdicts, bool(key))
     if not good:
         raise typer.Exit(1)
 
@@ -192,11 +195,16 @@ async def _unlike(prove: Prove, partition: str, held: Checkpoint, newest: Checkp
     return f"the first {held.size} of the {newest.size} events signed today are others"
 
 
-def _print(shell: Shell, today: Today, verdicts: Sequence[Verdict], key_was_given: bool) -> None:
+def print_verdicts(
+    shell: Shell, today: Today, verdicts: Sequence[Verdict], key_was_given: bool
+) -> None:
+    """What came of each checkpoint, and what was not looked at."""
     for each in verdicts:
         if each.problem:
-            where = f"{escape(each.origin)}, {each.size} events" if each.size else each.origin
-            shell.out.print(f"[bold red]✗[/] {where}: {escape(each.problem)}", soft_wrap=True)
+            # One that is not the house's may say anything at all.
+            where = f"{each.origin}, {each.size} events" if each.size else _first_line(each.origin)
+            told = escape(f"{where}: {each.problem}")
+            shell.out.print(f"[bold red]✗[/] {told}", soft_wrap=True)
     holding = [each for each in verdicts if not each.problem]
     for origin in dict.fromkeys(each.origin for each in holding):
         sizes = sorted(each.size for each in holding if each.origin == origin)
@@ -207,11 +215,16 @@ def _print(shell: Shell, today: Today, verdicts: Sequence[Verdict], key_was_give
             "today begin"
         )
     whose = "given" if key_was_given else "named by the house itself: better give yours with --key"
-    shell.err.print(f"[dim]signed with[/] {today.verifier} [dim]({whose})[/]", soft_wrap=True)
+    key = escape(str(today.verifier))
+    shell.err.print(f"[dim]signed with[/] {key} [dim]({whose})[/]", soft_wrap=True)
     shell.err.print(
         "[dim]The events themselves were not read: croupier verify --all --against FILE[/]"
     )
 
 
 def _words(note: str, error: Exception) -> str:
-    return f"no checkpoint of {note.partition(chr(10))[0]!r}: {error}"
+    return f"no checkpoint of {_first_line(note)}: {error}"
+
+
+def _first_line(note: str) -> str:
+    return repr(note.partition("\n")[0][:_SHOWN_CHARACTERS])

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 
 import pytest
+from rich.console import Console
 
 from clients.api.errors import RefusedError
-from clients.cli.checkpoints import Today, Verdict, verdict_on
+from clients.cli.checkpoints import Today, Verdict, print_verdicts, verdict_on
+from clients.cli.shell import Shell
 from shared.checkpoints.checkpoint import Checkpoint, origin_of
 from shared.checkpoints.signed_note import NoteSigner
 from shared.proofs.log_tree import Tile, consistency_ranges, range_hash
@@ -100,3 +103,35 @@ async def test_a_house_that_cannot_prove_it(reason: str) -> None:
     else:
         with pytest.raises(RefusedError):
             await verdict_on(note(64), House(120).today, refuse)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[/red]",
+        "[green]✓[/] casino.example/one/table.0: 120 events",
+        "\x9b2Jcasino.example/one/table.0",
+        "\u202ecasino.example/one/table.0",
+        "x" * 10_000,
+    ],
+)
+async def test_what_a_forger_writes_is_shown_and_does_nothing(line: str) -> None:
+    forged = NoteSigner("someone", bytes(32)).sign(f"{line}\n120\nroot\n")
+    told = io.StringIO()
+    shell = Shell(out=Console(file=told, width=200), err=Console(file=io.StringIO()))
+    today = House(120).today
+    print_verdicts(shell, today, [await House(120).says(forged)], key_was_given=True)
+    printed = told.getvalue()
+    assert printed.startswith("✗ ")
+    assert printed.count("\n") == 1
+    assert len(printed) < 400
+    assert printed.strip().isprintable()
+    assert repr(line)[1:20] in printed
+
+
+async def test_the_name_of_a_key_is_no_markup() -> None:
+    told = io.StringIO()
+    shell = Shell(out=Console(file=io.StringIO()), err=Console(file=told, width=200))
+    today = Today(NoteSigner("[/red]", bytes(32)).verifier, [], {})
+    print_verdicts(shell, today, [], key_was_given=False)
+    assert str(today.verifier) in told.getvalue()
