@@ -133,7 +133,7 @@ class FullCheck:
             walk = CheckpointWalk(partition, self._checkpoints.get(partition, ()))
             report = await verify_chain(self._log, partition, tell_hashes=walk.step)
             self._progress.add(await explained(self._log, report))
-            self._progress.add(walk.end())
+            self._progress.add(walk.end(broken_off=report.broken_off))
             self._progress.events += report.last_position
             total = self._snapshot.stream_totals.get(partition, 0)
             self._progress.add(streams_finding(partition, head.position, total))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from croupier.audit.v1 import audit_pb2 as pb
@@ -82,16 +82,23 @@ class CheckpointDesk:
         return standing, signed
 
     def to_compare(
-        self, kept: Iterable[Standing], against: Iterable[str]
+        self, kept: Sequence[Standing], gone: Iterable[str], against: Iterable[str]
     ) -> tuple[dict[str, list[Held]], list[Finding]]:
         """By partition, the checkpoints with which the log is to be compared: the newest that the
         audit itself keeps, and the notes that somebody brings. What is kept and was not signed by
-        this house is a finding.
+        this house is a finding, and so are partitions that were signed and are `gone`.
 
         Raises `BAD_REQUEST` where a note that was brought is not one of this house.
         """
         held: dict[str, list[Held]] = {}
-        findings: list[Finding] = []
+        findings = [
+            Finding(
+                Check.CHECKPOINT,
+                "events of the partition were signed, and it is not in the log any more",
+                partition=partition,
+            )
+            for partition in gone
+        ]
         for standing in kept:
             try:
                 own = standing.checkpoint(self.verifier)

@@ -40,6 +40,9 @@ _SUBTREES = """
     SELECT string_agg(hash, ''::bytea ORDER BY number) AS hashes FROM audit.subtree
      WHERE partition = $1 AND line = $2 AND level = $3 AND number >= $4 AND number < $5
 """
+_WITHOUT_PARTITION = """
+    SELECT DISTINCT partition FROM audit.checkpoint WHERE partition <> ALL ($1) ORDER BY partition
+"""
 _KEEP_SUBTREES = """
     INSERT INTO audit.subtree (partition, line, level, number, hash)
     SELECT $1, $2, * FROM unnest($3::integer[], $4::bigint[], $5::bytea[])
@@ -97,6 +100,15 @@ async def standings(connection: Connection, partition: str = "", size: int = 0) 
         )
         for row in await connection.fetch(_STANDINGS, partition, size or MAX_SIZE)
     ]
+
+
+async def kept_and_gone(connection: Connection) -> tuple[list[Standing], list[str]]:
+    """Every partition, and the names of those of which something was signed, and which the log does
+    not have any more."""
+    kept = await standings(connection)
+    there = [standing.partition for standing in kept]
+    rows = await connection.fetch(_WITHOUT_PARTITION, there)
+    return kept, [row["partition"] for row in rows]
 
 
 async def event_hashes(

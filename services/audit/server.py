@@ -16,7 +16,7 @@ from services.audit import enquiries, metrics, shoe_enquiries
 from services.audit.check_all import FullCheck
 from services.audit.check_hand import CHECKS, HandCheck
 from services.audit.checkpoint_desk import MOST_AGAINST, CheckpointDesk, checkpoint_message
-from services.audit.checkpoint_store import standings
+from services.audit.checkpoint_store import kept_and_gone, standings
 from services.audit.disclosure import Disclose, DiscloseTo
 from services.audit.enquiries import Filter
 from services.audit.evidence import decoded
@@ -139,10 +139,15 @@ class Audit(AuditServiceServicer):
         if self._full_checks.locked():
             raise CroupierError("OVERLOADED", f"{MAX_CHECKS_AT_ONCE} checks of all run already")
         if len(request.against) > MOST_AGAINST or (request.table_id and request.against):
-            raise CroupierError("BAD_REQUEST", "too many, or together with a table", "against")
+            raise CroupierError(
+                "BAD_REQUEST", f"{MOST_AGAINST} at most, and not with a table", "against"
+            )
         async with self._full_checks:
-            kept = await on_connection(self._pool, standings)
-            held, unlike = self._desk.to_compare(kept, request.against)
+            kept, missing = await on_connection(self._pool, kept_and_gone)
+            # Signatures by the thousand take a second, in which others want to be answered.
+            held, unlike = await asyncio.to_thread(
+                self._desk.to_compare, kept, missing, request.against
+            )
             snapshot = await on_connection(self._pool, take_snapshot)
             total = await on_connection(
                 self._pool,

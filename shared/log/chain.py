@@ -36,7 +36,8 @@ class ChainFault:
 
 @dataclass(frozen=True, slots=True)
 class ChainReport:
-    """What was looked at, whole blocks, and what is wrong with it (at most `MAX_FAULTS`).
+    """What was looked at, whole blocks, and what is wrong with it (at most `MAX_FAULTS`: then it is
+    `broken_off`).
 
     `head` is the chain's hash at `last_position`. A chain that was cut short or computed anew looks
     like any other, but for a checkpoint that somebody holds (docs/audit.md).
@@ -47,6 +48,7 @@ class ChainReport:
     last_position: int
     head: bytes
     faults: tuple[ChainFault, ...]
+    broken_off: bool = False
 
     @property
     def holds(self) -> bool:
@@ -74,19 +76,22 @@ async def verify_chain(
     previous, after = await _before(log, partition, from_position)
     first_position = after + 1
     faults: list[ChainFault] = []
+    broken_off = False
     async for block, events in _blocks(log, partition, after, last_wanted):
         hashes = [event_hash(event.stream, event.version, event) for event in events]
         tell_hashes(hashes)
         faults += _faults_of(block, events, hashes, previous, after)
         previous, after = block.head, block.last_position
         if len(faults) >= MAX_FAULTS:
+            broken_off = after < last_wanted
             break
     else:
         if to_position is None and (after, previous) != (head.position, head.hash):
             faults.append(ChainFault(FaultKind.HEAD, head.position))
         elif after < last_wanted:
             faults.append(ChainFault(FaultKind.BLOCK, after + 1))
-    return ChainReport(partition, first_position, after, previous, tuple(faults[:MAX_FAULTS]))
+    found = tuple(faults[:MAX_FAULTS])
+    return ChainReport(partition, first_position, after, previous, found, broken_off)
 
 
 async def _before(log: EventLog, partition: str, from_position: int) -> tuple[bytes, int]:
@@ -142,13 +147,17 @@ def _faults_of(
         faults.sort(key=lambda fault: fault.position)
     if faults:
         return faults
-    computed = block_head(
-        previous,
-        block.partition,
-        block.first_position,
-        block.recorded_at,
-        b"".join(event.hash for event in events),
-    )
-    if block.first_position != after + 1 or computed != block.head:
+    if block.first_position != after + 1 or _head_of(block, events, previous) != block.head:
         return [ChainFault(FaultKind.BLOCK, block.first_position)]
     return []
+
+
+def _head_of(block: Block, events: Sequence[RecordedEvent], previous: bytes) -> bytes | None:
+    """None where the block says a time before 1970."""
+    hashes = b"".join(event.hash for event in events)
+    try:
+        return block_head(
+            previous, block.partition, block.first_position, block.recorded_at, hashes
+        )
+    except OverflowError:
+        return None

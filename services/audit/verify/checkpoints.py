@@ -38,15 +38,18 @@ class CheckpointWalk:
             while self._due and self._due[-1].checkpoint.size == self._tree.size:
                 self._compare(self._due.pop())
 
-    def end(self) -> Iterator[Finding]:
-        """All that does not agree, once the last event has been seen."""
+    def end(self, broken_off: bool = False) -> Iterator[Finding]:
+        """All that does not agree, once the last event has been seen; or no more than those so far,
+        where the log was not read to its end."""
         yield from self._findings
+        seen = self._tree.size
         for held in reversed(self._due):
-            signed = held.checkpoint
-            yield self._finding(
-                held,
-                f"{signed.size} events were signed, and no more than {self._tree.size} are there",
+            told = (
+                f"were not compared: the chain was not followed further than {seen}"
+                if broken_off
+                else f"were signed, and no more than {seen} are there"
             )
+            yield self._finding(held, f"{held.checkpoint.size} events {told}")
 
     def _compare(self, held: Held) -> None:
         signed = held.checkpoint
