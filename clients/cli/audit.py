@@ -97,7 +97,10 @@ def verify(
     table: Annotated[str, typer.Option(help="With --all: only this table.")] = "",
     against: Annotated[
         typer.FileText | None,
-        typer.Option(help="With --all: the log must be what these checkpoints were signed over."),
+        typer.Option(
+            encoding="utf-8",
+            help="With --all: the log must be what these checkpoints were signed over.",
+        ),
     ] = None,
     key: Key = "",
     as_json: Json = False,

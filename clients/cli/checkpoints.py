@@ -31,6 +31,8 @@ Prove = Callable[[str, int, int], Awaitable[Sequence[bytes]]]
 """`AuditClient.consistency`."""
 
 
+MOST_AGAINST = 10_000
+"""As audit.proto has it: in one `VerifyAll`."""
 _SHOWN_CHARACTERS = 100
 
 
@@ -76,8 +78,11 @@ def save(
     if str(file) == "-":
         shell.out.file.write(together)
     else:
-        with file.open("a", encoding="utf-8", newline="\n") as kept:
-            kept.write(together)
+        try:
+            with file.open("a", encoding="utf-8", newline="\n") as kept:
+                kept.write(together)
+        except OSError as error:
+            raise RefusedError("BAD_REQUEST", f"not saved: {error}", "file") from error
     for partition, newest in today.newest.items():
         shell.err.print(f"[green]✓[/] {partition}: {newest.size} events")
     shell.err.print(f"[dim]signed with[/] {escape(str(today.verifier))}", soft_wrap=True)
@@ -86,7 +91,9 @@ def save(
 @checkpoint.command()
 def check(
     context: typer.Context,
-    file: Annotated[typer.FileText, typer.Argument(help="As saved; - for standard input.")],
+    file: Annotated[
+        typer.FileText, typer.Argument(encoding="utf-8", help="As saved; - for standard input.")
+    ],
     key: Key = "",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -112,9 +119,9 @@ def check(
 
 
 def notes_in(file: typer.FileText) -> list[str]:
-    """The notes in a file that was saved. Raises `RefusedError` `BAD_REQUEST`."""
+    """The notes in a file that was saved, each once. Raises `RefusedError` `BAD_REQUEST`."""
     try:
-        notes = split_notes(file.read())
+        notes = list(dict.fromkeys(split_notes(file.read())))
     except ValueError as error:
         raise RefusedError("BAD_REQUEST", f"not a file of checkpoints: {error}", "file") from error
     if not notes:
@@ -124,8 +131,11 @@ def notes_in(file: typer.FileText) -> list[str]:
 
 async def signed_notes(shell: Shell, file: typer.FileText, key: str) -> list[str]:
     """The notes in a file, all of which are checkpoints of the house that `key` (or the house's
-    own) has signed. Raises `RefusedError` `BAD_REQUEST` where one is not."""
+    own) has signed. Raises `RefusedError` `BAD_REQUEST` where one is not, or there are too many."""
     notes = notes_in(file)
+    if len(notes) > MOST_AGAINST:
+        words = f"{len(notes)} checkpoints, of which {MOST_AGAINST} at most are compared at once"
+        raise RefusedError("BAD_REQUEST", words, "against")
     verifier = (await _today(shell, key)).verifier
     for note in notes:
         try:

@@ -6,12 +6,25 @@ import io
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
+from pathlib import Path
+from typing import cast
 
 import pytest
+import typer
 from rich.console import Console
+from typer.testing import CliRunner
 
 from clients.api.errors import RefusedError
-from clients.cli.checkpoints import Today, Verdict, print_verdicts, verdict_on
+from clients.cli import checkpoints
+from clients.cli.app import app
+from clients.cli.checkpoints import (
+    Today,
+    Verdict,
+    notes_in,
+    print_verdicts,
+    signed_notes,
+    verdict_on,
+)
 from clients.cli.shell import Shell
 from shared.checkpoints.checkpoint import Checkpoint, origin_of
 from shared.checkpoints.signed_note import NoteSigner
@@ -135,3 +148,53 @@ async def test_the_name_of_a_key_is_no_markup() -> None:
     today = Today(NoteSigner("[/red]", bytes(32)).verifier, [], {})
     print_verdicts(shell, today, [], key_was_given=False)
     assert str(today.verifier) in told.getvalue()
+
+
+def kept_file(text: bytes) -> typer.FileText:
+    return cast(typer.FileText, io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+
+
+def test_a_checkpoint_that_was_saved_several_times_is_one() -> None:
+    first, second = note(64), note(120)
+    assert notes_in(kept_file((first + second + first + second).encode())) == [first, second]
+
+
+@pytest.mark.parametrize("text", [b"", b"\n\n", b"\xff\xfe", b"a\x00b", b"x" * 5_000_000])
+def test_what_is_no_file_of_checkpoints(text: bytes) -> None:
+    with pytest.raises(RefusedError) as refusal:
+        notes_in(kept_file(text))
+    assert (refusal.value.reason, refusal.value.field) == ("BAD_REQUEST", "file")
+    assert len(refusal.value.message) < 200
+
+
+def test_a_file_with_the_line_ends_of_windows() -> None:
+    assert notes_in(kept_file(note(64).replace("\n", "\r\n").encode())) == [note(64)]
+
+
+@pytest.mark.parametrize("where", ["missing/held.txt", "."])
+def test_a_file_that_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    async def today(shell: Shell, key: str) -> Today:
+        return replace(House(120).today, notes=[note(120)])
+
+    monkeypatch.setattr(checkpoints, "_today", today)
+    result = CliRunner().invoke(app, ["checkpoint", "save", str(tmp_path / where)])
+    assert isinstance(result.exception, RefusedError)
+    assert (result.exception.reason, result.exception.field) == ("BAD_REQUEST", "file")
+
+
+async def test_more_than_can_be_compared_at_once_is_said_here(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def today(shell: Shell, key: str) -> Today:
+        return House(120).today
+
+    monkeypatch.setattr(checkpoints, "_today", today)
+    monkeypatch.setattr(checkpoints, "MOST_AGAINST", 2)
+    many = "".join(note(size) for size in (1, 2, 3))
+    with pytest.raises(RefusedError) as refusal:
+        await signed_notes(Shell(), kept_file(many.encode()), "")
+    assert (refusal.value.reason, refusal.value.field) == ("BAD_REQUEST", "against")
+    assert "2 at most" in refusal.value.message
+    assert len(await signed_notes(Shell(), kept_file((note(1) + note(2)).encode()), "")) == 2
