@@ -23,7 +23,8 @@ _ED25519 = b"\x01"
 _ID_BYTES = 4
 _KEY_BYTES = 32
 _DASH = "\u2014 "
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_NO_TEXT = re.compile(r"[\x00-\x09\x0b-\x1f\ud800-\udfff]")
+"""Control characters, and what Python makes of bytes that are not UTF-8."""
 _SIGNATURE = re.compile(_DASH + r"(\S+) (\S+)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 
@@ -52,7 +53,7 @@ class NoteVerifier:
     public_key: bytes
 
     def __post_init__(self) -> None:
-        if not self.name or "+" in self.name or not re.fullmatch(r"\S+", self.name):
+        if not re.fullmatch(r"[^\s+\ud800-\udfff]+", self.name):
             raise MalformedNoteError(f"no key can be called {self.name!r}")
         if len(self.public_key) != _KEY_BYTES:
             raise MalformedNoteError(f"an Ed25519 key has {_KEY_BYTES} bytes")
@@ -141,7 +142,7 @@ def split_notes(text: str) -> list[str]:
 
 def _parts(note: str) -> tuple[str, list[tuple[str, bytes]]]:
     """The text, and by whom (name) with what (id and signature) it is said to be signed."""
-    if len(note) > MAX_NOTE_CHARACTERS or _CONTROL.search(note):
+    if len(note) > MAX_NOTE_CHARACTERS or _NO_TEXT.search(note):
         raise MalformedNoteError("too long for a note, or with control characters")
     body, between, tail = note.rpartition("\n\n")
     if not between or not body or not tail.endswith("\n"):

@@ -77,6 +77,12 @@ def test_a_note_by_the_words_of_the_specification() -> None:
     Ed25519PublicKey.from_public_bytes(public).verify(b64decode(encoded)[4:], f"{text}\n".encode())
 
 
+def test_a_key_that_is_not_utf_8_is_none() -> None:
+    """As the arguments of a command may be."""
+    with pytest.raises(MalformedNoteError):
+        NoteVerifier.parse(PETER.replace("Peter", "\udcff"))
+
+
 def test_a_key_that_was_touched_is_none() -> None:
     for at in range(len(PETER)):
         for damaged in (PETER[:at], PETER[:at] + "A" + PETER[at + 1 :]):
@@ -86,7 +92,7 @@ def test_a_key_that_was_touched_is_none() -> None:
                 NoteVerifier.parse(damaged)
 
 
-@pytest.mark.parametrize("name", ["", "with space", "with+plus", "with\u3000space"])
+@pytest.mark.parametrize("name", ["", "with space", "with+plus", "with\u3000space", "\udcff"])
 def test_names_that_no_key_may_have(name: str) -> None:
     with pytest.raises(MalformedNoteError):
         NoteVerifier(name, bytes(32))
@@ -115,6 +121,7 @@ def test_names_that_no_key_may_have(name: str) -> None:
         "tab\there\n\n" + SIGNED,
         TEXT + "\n" + SIGNED * 17,
         "x" * 70_000 + "\n\n" + SIGNED,
+        "not UTF-8: \udcff\n\n" + SIGNED,
     ],
 )
 def test_what_is_no_note(note: str) -> None:
