@@ -14,7 +14,7 @@ import structlog
 from services.audit import metrics
 from services.audit.checkpoint_store import Standing, event_hashes, keep, standings, tile_of
 from shared.bus.metrics import CONSUMER_DIVERGED
-from shared.checkpoints.checkpoint import Checkpoint, origin_of
+from shared.checkpoints.checkpoint import Checkpoint, origin_of, place_of
 from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
 from shared.log import Connection, LogDivergedError, is_unready, on_connection
@@ -140,10 +140,16 @@ class Checkpointer:
     def _check_goes_on(self, standing: Standing, last: Checkpoint | None) -> None:
         """Whether `last` may come after the one that this process has seen before."""
         seen = self._seen.get(standing.partition)
-        origin = origin_of(self._signer.name, standing.partition, standing.line)
-        if seen is None or seen.origin != origin:
+        if seen is None:
             return
-        if last is None or last.size < seen.size or (last.size == seen.size and last != seen):
+        _, line = place_of(seen.origin, self._signer.name)
+        if line < standing.line:
+            return
+        if (
+            last is None
+            or (line, seen.size) > (standing.line, last.size)
+            or (last.size == seen.size and last != seen)
+        ):
             raise LogDivergedError(f"the checkpoint of {seen.size} events of {seen.origin} is gone")
 
     def _tell(self, partition: str, error: LogDivergedError) -> None:

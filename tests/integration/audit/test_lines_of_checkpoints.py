@@ -9,7 +9,7 @@ import pytest
 
 from deploy import recovery
 from shared.log import Append, NewEvent
-from tests.integration.audit.signed_log import PARTITION, SignedLog, cut_off
+from tests.integration.audit.signed_log import PARTITION, SignedLog, cut_off, diverged
 from tests.playing import FIELD_KEYS, SEED_KEYS
 from tests.servers import Database
 
@@ -92,3 +92,22 @@ async def test_a_partition_that_the_backup_lacked(
     await signed_log.checkpointer().once()
     origins = [origin for origin, _, _ in await signed_log.signed()]
     assert origins == [f"casino.example/one/audit.{n}/29000000" for n in (0, 1)]
+
+
+async def test_a_line_that_is_gone_again(signed_log: SignedLog, database: Database) -> None:
+    """A backup from before the recovery, restored under an audit that goes on running."""
+    signer = signed_log.checkpointer()
+    await signed_log.grow(5)
+    await signer.once()
+    await recovery.recover(database.dsn(), FIELD_KEYS, SEED_KEYS)
+    await signed_log.grow(5)
+    await signer.once()
+    await signed_log.tamper(
+        *cut_off(5),
+        "DELETE FROM audit.checkpoint WHERE line > 1",
+        "DELETE FROM audit.checkpoint_line",
+    )
+    signed_log.version = 5
+    await write(signed_log, b"instead")
+    await signer.once()
+    assert (await signed_log.sizes(), diverged()) == ([5], 1)
