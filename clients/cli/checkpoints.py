@@ -32,7 +32,7 @@ Prove = Callable[[str, int, int], Awaitable[Sequence[bytes]]]
 
 
 MOST_AGAINST = 10_000
-"""As audit.proto has it: in one `VerifyAll`."""
+"""Different ones, in one `VerifyAll`: as audit.proto has it."""
 _SHOWN_CHARACTERS = 100
 
 
@@ -119,9 +119,9 @@ def check(
 
 
 def notes_in(file: typer.FileText) -> list[str]:
-    """The notes in a file that was saved, each once. Raises `RefusedError` `BAD_REQUEST`."""
+    """The notes in a file that was saved. Raises `RefusedError` `BAD_REQUEST`."""
     try:
-        notes = list(dict.fromkeys(split_notes(file.read())))
+        notes = split_notes(file.read())
     except ValueError as error:
         raise RefusedError("BAD_REQUEST", f"not a file of checkpoints: {error}", "file") from error
     if not notes:
@@ -133,8 +133,9 @@ async def signed_notes(shell: Shell, file: typer.FileText, key: str) -> list[str
     """The notes in a file, all of which are checkpoints of the house that `key` (or the house's
     own) has signed. Raises `RefusedError` `BAD_REQUEST` where one is not, or there are too many."""
     notes = notes_in(file)
-    if len(notes) > MOST_AGAINST:
-        words = f"{len(notes)} checkpoints, of which {MOST_AGAINST} at most are compared at once"
+    different = len(set(notes))
+    if different > MOST_AGAINST:
+        words = f"{different} checkpoints, of which {MOST_AGAINST} at most are compared at once"
         raise RefusedError("BAD_REQUEST", words, "against")
     verifier = (await _today(shell, key)).verifier
     for note in notes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -15,7 +15,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from clients.api.errors import RefusedError
-from clients.cli import checkpoints
+from clients.bots.progress import Verified
+from clients.cli import audit, checkpoints
 from clients.cli.app import app
 from clients.cli.checkpoints import (
     Today,
@@ -30,6 +31,8 @@ from shared.checkpoints.checkpoint import Checkpoint, origin_of
 from shared.checkpoints.signed_note import NoteSigner
 from shared.proofs.log_tree import Tile, consistency_ranges, range_hash
 from shared.proofs.merkle import MerkleTree, leaf_hash
+from shared.rpc.access import Role
+from tests.services import token
 
 LOG = "casino.example/one"
 SIGNER = NoteSigner(LOG, bytes(range(32)))
@@ -154,11 +157,6 @@ def kept_file(text: bytes) -> typer.FileText:
     return cast(typer.FileText, io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
 
 
-def test_a_checkpoint_that_was_saved_several_times_is_one() -> None:
-    first, second = note(64), note(120)
-    assert notes_in(kept_file((first + second + first + second).encode())) == [first, second]
-
-
 @pytest.mark.parametrize("text", [b"", b"\n\n", b"\xff\xfe", b"a\x00b", b"x" * 5_000_000])
 def test_what_is_no_file_of_checkpoints(text: bytes) -> None:
     with pytest.raises(RefusedError) as refusal:
@@ -197,4 +195,25 @@ async def test_more_than_can_be_compared_at_once_is_said_here(
         await signed_notes(Shell(), kept_file(many.encode()), "")
     assert (refusal.value.reason, refusal.value.field) == ("BAD_REQUEST", "against")
     assert "2 at most" in refusal.value.message
-    assert len(await signed_notes(Shell(), kept_file((note(1) + note(2)).encode()), "")) == 2
+    assert len(await signed_notes(Shell(), kept_file((note(1) + note(2)).encode() * 3), "")) == 6
+
+
+def test_what_was_saved_several_times_is_brought_along_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    brought: list[str] = []
+
+    async def today(shell: Shell, key: str) -> Today:
+        return House(120).today
+
+    async def everything(*words: object) -> Verified:
+        brought.extend(cast(Iterable[str], words[-1]))
+        return Verified(hands=1, failed=0, events=120, findings=(), complete=True)
+
+    monkeypatch.setattr(checkpoints, "_today", today)
+    monkeypatch.setattr(audit, "verify_everything", everything)
+    (tmp_path / "held").write_text((note(64) + note(120)) * 2, encoding="utf-8")
+    words = ["--token", token(Role.AUDITOR), "--address", "localhost:1"]
+    result = CliRunner().invoke(app, [*words, "verify", "--all", "--against", f"{tmp_path}/held"])
+    assert (result.exit_code, brought) == (0, [note(64), note(120)]), result
+    assert "the log is what 4 checkpoints were signed over" in result.output
