@@ -82,7 +82,7 @@ class CheckpointDesk:
         return standing, signed
 
     def to_compare(
-        self, kept: Sequence[Standing], gone: Iterable[str], against: Iterable[str]
+        self, kept: Sequence[Standing], gone: Sequence[str], against: Iterable[str]
     ) -> tuple[dict[str, list[Held]], list[Finding]]:
         """By partition, the checkpoints with which the log is to be compared: the newest that the
         audit itself keeps, and the notes that somebody brings. What is kept and was not signed by
@@ -108,7 +108,7 @@ class CheckpointDesk:
             else:
                 if own is not None:
                     held.setdefault(standing.partition, []).append(Held(own, "is kept here"))
-        partitions = {standing.partition for standing in kept}
+        partitions = {standing.partition for standing in kept} | set(gone)
         for note in against:
             partition, checkpoint = self._brought(note)
             if partition not in partitions:

@@ -40,8 +40,17 @@ _SUBTREES = """
     SELECT string_agg(hash, ''::bytea ORDER BY number) AS hashes FROM audit.subtree
      WHERE partition = $1 AND line = $2 AND level = $3 AND number >= $4 AND number < $5
 """
-_WITHOUT_PARTITION = """
-    SELECT DISTINCT partition FROM audit.checkpoint WHERE partition <> ALL ($1) ORDER BY partition
+# From one partition's first key to the next one's: there is a row for every minute.
+_SIGNED_PARTITIONS = """
+    WITH RECURSIVE signed AS (
+        SELECT min(partition) AS partition FROM audit.checkpoint
+        UNION ALL
+        SELECT (SELECT min(c.partition) FROM audit.checkpoint AS c
+                 WHERE c.partition > signed.partition)
+          FROM signed WHERE signed.partition IS NOT NULL
+    )
+    SELECT partition FROM signed
+     WHERE partition IS NOT NULL AND partition <> ALL ($1) ORDER BY partition
 """
 _KEEP_SUBTREES = """
     INSERT INTO audit.subtree (partition, line, level, number, hash)
@@ -107,7 +116,7 @@ async def kept_and_gone(connection: Connection) -> tuple[list[Standing], list[st
     not have any more."""
     kept = await standings(connection)
     there = [standing.partition for standing in kept]
-    rows = await connection.fetch(_WITHOUT_PARTITION, there)
+    rows = await connection.fetch(_SIGNED_PARTITIONS, there)
     return kept, [row["partition"] for row in rows]
 
 

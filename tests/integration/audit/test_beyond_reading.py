@@ -37,6 +37,7 @@ async def test_a_partition_that_is_gone(real: RealHouse, client: Client, pool: P
     async with PostgresLog(pool) as log:
         await log.append([Append(uuid4(), "audit/x", 0, (NewEvent("X", b"x", "test"),))])
     await sign(pool)
+    held = (await client.notes())["audit.0"]
     await disarm(real)
     for sql in (
         "DELETE FROM log.events WHERE partition = 'audit.0'",
@@ -45,9 +46,10 @@ async def test_a_partition_that_is_gone(real: RealHouse, client: Client, pool: P
         "DELETE FROM log.partitions WHERE name = 'audit.0'",
     ):
         await real.root.execute(sql)
-    [found] = await client.findings()
-    assert (found.check, found.partition) == (pb.CHECK_CHECKPOINT, "audit.0")
-    assert "is not in the log any more" in found.message
+    for brought in ([], [held]):
+        [found] = await client.findings(brought)
+        assert (found.check, found.partition) == (pb.CHECK_CHECKPOINT, "audit.0")
+        assert "is not in the log any more" in found.message
 
 
 async def test_a_chain_that_is_not_followed_to_its_end(
