@@ -12,14 +12,21 @@ import asyncio
 import structlog
 
 from services.audit import metrics
-from services.audit.checkpoint_store import Standing, event_hashes, keep, standings, tile_of
+from services.audit.checkpoint_store import (
+    Standing,
+    event_hashes,
+    hashes_of,
+    keep,
+    standings,
+    tile_of,
+)
 from shared.bus.metrics import CONSUMER_DIVERGED
 from shared.checkpoints.checkpoint import Checkpoint, origin_of, place_of
 from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
 from shared.log import Connection, LogDivergedError, is_unready, on_connection
 from shared.log.patience import Pool
-from shared.proofs.log_tree import GrowingTree, edge_of
+from shared.proofs.log_tree import GrowingTree, Range, edge_of
 
 MOST_EVENTS = 65_536
 """In one transaction; a tree that is far behind gets several checkpoints, one behind the other."""
@@ -135,6 +142,7 @@ class Checkpointer:
             tree.edges.append(hashes[:count])
         if tree.root != last.root:
             raise LogDivergedError(f"the first {size} events of {partition} are not those signed")
+        await self._check_follows(connection, standing, last)
         return tree, last
 
     def _check_goes_on(self, standing: Standing, last: Checkpoint | None) -> None:
@@ -151,6 +159,20 @@ class Checkpointer:
             or (last.size == seen.size and last != seen)
         ):
             raise LogDivergedError(f"the checkpoint of {seen.size} events of {seen.origin} is gone")
+
+    async def _check_follows(
+        self, connection: Connection, standing: Standing, last: Checkpoint
+    ) -> None:
+        """Whether `last`, where another replica has signed it, begins with what this one has seen:
+        that one may have been started after somebody had made another past fit."""
+        seen = self._seen.get(standing.partition)
+        if seen is None or seen.origin != last.origin or seen == last:
+            return
+        [before] = await hashes_of(connection, standing, [Range(0, seen.size)], last.size)
+        if before != seen.root:
+            raise LogDivergedError(
+                f"what was signed of {last.size} events denies that of {seen.size}"
+            )
 
     def _tell(self, partition: str, error: LogDivergedError) -> None:
         CONSUMER_DIVERGED.labels(CONSUMER, partition).set(1)

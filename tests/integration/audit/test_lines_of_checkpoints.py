@@ -111,3 +111,34 @@ async def test_a_line_that_is_gone_again(signed_log: SignedLog, database: Databa
     await write(signed_log, b"instead")
     await signer.once()
     assert (await signed_log.sizes(), diverged()) == ([5], 1)
+
+
+async def test_a_replica_that_remembers_does_not_go_on_from_what_a_younger_one_was_told(
+    signed_log: SignedLog,
+) -> None:
+    """A superuser has made everything fit, and an audit that was started after that has signed."""
+    old = signed_log.checkpointer()
+    await signed_log.grow(600)
+    await old.once()
+    await signed_log.tamper(
+        "UPDATE log.events SET hash = sha256('x') WHERE type = 'X' AND position = 100",
+        "DELETE FROM audit.checkpoint",
+        "DELETE FROM audit.subtree",
+    )
+    await signed_log.grow(50)
+    await signed_log.checkpointer().once()
+    assert (await signed_log.sizes(), diverged()) == ([650], 0)
+    await signed_log.grow(50)
+    await old.once()
+    assert (await signed_log.sizes(), diverged()) == ([650], 1)
+
+
+async def test_a_replica_goes_on_from_what_another_one_has_signed(signed_log: SignedLog) -> None:
+    both = signed_log.checkpointer(), signed_log.checkpointer()
+    sizes = []
+    for more in (3, 200, 53, 1, 300, 500):
+        for signer in both:
+            await signed_log.grow(more)
+            await signer.once()
+            sizes.append(signed_log.version)
+    assert (await signed_log.sizes(), diverged()) == (sizes, 0)
