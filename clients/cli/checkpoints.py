@@ -234,8 +234,9 @@ def print_verdicts(
 
 
 def _words(note: str, error: Exception) -> str:
-    return f"no checkpoint of {_first_line(note)}: {error}"
+    return f"no checkpoint of '{_first_line(note)}': {error}"
 
 
 def _first_line(note: str) -> str:
-    return repr(note.partition("\n")[0][:_SHOWN_CHARACTERS])
+    """With what no terminal should be sent in the manner of Python."""
+    return repr(note.partition("\n")[0][:_SHOWN_CHARACTERS])[1:-1]

@@ -135,8 +135,11 @@ def split_notes(text: str) -> list[str]:
             lines.append(line)
     if lines:
         notes.append("".join(lines))
-    for note in notes:
-        _parts(note)
+    for number, note in enumerate(notes, 1):
+        try:
+            _parts(note)
+        except MalformedNoteError as error:
+            raise MalformedNoteError(f"number {number}: {error}") from error
     return notes
 
 

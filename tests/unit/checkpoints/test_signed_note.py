@@ -168,6 +168,9 @@ def test_notes_one_after_another() -> None:
     for broken in (notes[0][:-1], notes[0] + "l/table.0\n"):
         with pytest.raises(MalformedNoteError):
             split_notes(broken)
+    # Half of one, as a full disk leaves it, is found in a long file.
+    with pytest.raises(MalformedNoteError, match="number 2: "):
+        split_notes(notes[0] + notes[1][:-7] + "\n" + notes[2])
 
 
 def test_a_checkpoint_is_read_as_it_was_signed() -> None:
