@@ -78,7 +78,7 @@ async def verify_chain(
     faults: list[ChainFault] = []
     broken_off = False
     async for block, events in _blocks(log, partition, after, last_wanted):
-        hashes = [event_hash(event.stream, event.version, event) for event in events]
+        hashes = [_hash_of(event) for event in events]
         tell_hashes(hashes)
         faults += _faults_of(block, events, hashes, previous, after)
         previous, after = block.head, block.last_position
@@ -150,6 +150,14 @@ def _faults_of(
     if block.first_position != after + 1 or _head_of(block, events, previous) != block.head:
         return [ChainFault(FaultKind.BLOCK, block.first_position)]
     return []
+
+
+def _hash_of(event: RecordedEvent) -> bytes:
+    """Empty where the event has a number that no event has: somebody has taken the checks away."""
+    try:
+        return event_hash(event.stream, event.version, event)
+    except OverflowError:
+        return b""
 
 
 def _head_of(block: Block, events: Sequence[RecordedEvent], previous: bytes) -> bytes | None:

@@ -78,3 +78,17 @@ async def test_a_time_that_no_block_has(real: RealHouse, client: Client, pool: P
         )
     chained = [each for each in await client.findings() if each.check == pb.CHECK_CHAIN]
     assert {each.partition for each in chained} == {"table.0"}
+
+
+@pytest.mark.parametrize("column", ["schema_version", "version"])
+async def test_a_number_that_no_event_has(
+    real: RealHouse, client: Client, pool: Pool, column: str
+) -> None:
+    await real.play(1)
+    await disarm(real)
+    await real.root.execute(f"ALTER TABLE log.events DROP CONSTRAINT events_{column}_check")
+    await real.root.execute(
+        f"UPDATE log.events SET {column} = -1 WHERE partition = 'table.0' AND position = 5"
+    )
+    chained = [each for each in await client.findings() if each.check == pb.CHECK_CHAIN]
+    assert ("table.0", 5) in [(each.partition, each.position) for each in chained]
