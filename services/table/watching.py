@@ -188,8 +188,10 @@ class Viewer:
         self._mailbox.put_lost(self)
 
     def update(self, change: Change) -> bytes:
-        """The `Update` that tells of this change and of those that wait right behind it."""
-        changes = [change, *self._mailbox.more_of(self, MOST_IN_ONE - 1)]
+        """The `Update` that tells of this change and of those that wait right behind it; a snapshot
+        comes alone, for it would have some of the events that led to it and not the others."""
+        behind = MOST_IN_ONE - 1 if self.seen else 0
+        changes = [change, *self._mailbox.more_of(self, behind)]
         update = picture(changes, self.name, self.seen)
         self.seen = changes[-1].state.version
         return update

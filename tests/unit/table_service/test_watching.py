@@ -82,7 +82,7 @@ async def test_an_end_is_the_end() -> None:
     assert await items(mailbox, 3) == ["last words", Lost(viewer), End(None)]
 
 
-async def test_what_waits_is_told_in_one_update_as_far_as_nothing_is_between() -> None:
+async def test_a_snapshot_comes_alone_what_waits_in_one_update_if_nothing_is_between() -> None:
     story = Story(chips=("ann",))
     mailbox = Mailbox()
     viewer, other = Viewer("ann", "t1", mailbox), Viewer("bob", "t1", mailbox)
@@ -97,8 +97,12 @@ async def test_what_waits_is_told_in_one_update_as_far_as_nothing_is_between() -
     assert viewer.tell(fourth)
     [told] = await items(mailbox, 1)
     assert told == Told(viewer, start)
-    update = table_pb2.Update.FromString(viewer.update(start))
-    assert (update.previous, update.version) == (0, second.state.version)
+    snapshot = table_pb2.Update.FromString(viewer.update(start))
+    assert (snapshot.previous, snapshot.version) == (0, start.state.version)
+    assert not snapshot.events
+    [told] = await items(mailbox, 1)
+    update = table_pb2.Update.FromString(viewer.update(told.change))
+    assert (update.previous, update.version) == (start.state.version, second.state.version)
     assert len(update.events) == 2
     answer, told = await items(mailbox, 2)
     assert answer == "acknowledgement"
