@@ -10,6 +10,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 PROTOS := $(shell find protos -name '*.proto' | LC_ALL=C sort)
 # What the checks look at.
 CODE := services shared clients deploy tests
+# The long tests, which come first, are begun first.
+PYTEST = $(BIN)/python -m pytest -q -n 3 --dist loadscope --no-loadscope-reorder
 # Hands that `make run` plays; empty: until Ctrl-C.
 HANDS ?=
 # How long `make soak` and `make chaos` play; empty: an hour, ten minutes.
@@ -35,7 +37,11 @@ run: .venv/installed build/stubs/.made ## Start the house, let bots play, show t
 
 .PHONY: test
 test: lint ## All checks and tests
-	@$(BIN)/python -m pytest -q -n 3 --dist loadscope --no-loadscope-reorder --cov --cov-report=term:skip-covered
+	@$(PYTEST)
+
+.PHONY: coverage
+coverage: .venv/installed-dev build/stubs/.made ## All tests, and which statements and branches none of them comes by
+	@$(PYTEST) --cov --cov-report=term:skip-covered
 
 .PHONY: lint
 lint: .venv/installed-dev build/stubs/.made ## The checks alone
