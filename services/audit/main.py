@@ -14,7 +14,7 @@ from services.audit.disclosure import Disclosure
 from services.audit.projection import rows_of
 from services.audit.server import Audit
 from services.audit.shoe_checker import ShoeChecker
-from services.audit.storage import write
+from services.audit.storage import BY_KEY, write
 from shared.bus.consumer import Consuming
 from shared.bus.consumers import Consumers
 from shared.bus.ping import Pinger
@@ -47,7 +47,9 @@ async def serve(settings: AuditSettings, stopping: asyncio.Event) -> None:
     disclose = Disclosure(ShuffleServiceStub(shuffle), settings.service_token.get_secret_value())
     try:
         log = PostgresLog(pool, Pinger(bus))
-        consuming = Consuming("audit", "audit", apply, Pinger(bus), gather_s=GATHER_S)
+        consuming = Consuming(
+            "audit", "audit", apply, Pinger(bus), gather_s=GATHER_S, planning=BY_KEY
+        )
         indexing = asyncio.create_task(
             Consumers(consuming, CATEGORIES, log, dsn, bus).run(), name="consumers"
         )

@@ -138,6 +138,13 @@ _TOGETHER: Mapping[Into, str] = {
         ON CONFLICT DO NOTHING
     """,
 }
+BY_KEY: Mapping[str, str] = {
+    "enable_seqscan": "off",
+    "enable_hashjoin": "off",
+    "enable_mergejoin": "off",
+}
+"""Each of these statements finds what it joins by key. By its statistics a young table is empty,
+and plans made by them read all of it, each time, until somebody has counted its rows."""
 _BET_KEY = 4
 """So many of a bet's values are its key, of which one statement may bring one row only."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 
@@ -50,9 +50,6 @@ MAX_DIGITS = 20
 LOOK_EVERY_S = 1.0
 CALL_TIMEOUT_S = 10.0
 _CLOCK_SLACK = timedelta(seconds=60)
-_BY_KEY = {"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off"}
-"""Whatever is applied is found by its key. By its statistics a young table is empty, and the plans
-made by them read all of it, each time, until somebody has counted its rows."""
 
 _log = structlog.get_logger()
 
@@ -71,6 +68,7 @@ class Consuming:
     `on_committed` is told which partitions `apply` appended to, after the commit. `types` are those
     of the events that `apply` is given (None: all); others only move the position. For `gather_s`
     after a message more of them are waited for: a transaction costs much, an event in it little.
+    `planning` are settings of Postgres' planner for what `apply` says to it.
     """
 
     name: str
@@ -79,6 +77,7 @@ class Consuming:
     on_committed: OnCommitted
     types: frozenset[str] | None = None
     gather_s: float = 0.0
+    planning: Mapping[str, str] = field(default_factory=dict)
 
     def wants(self, type_name: str) -> bool:
         """Whether `apply` is given events of this type."""
@@ -92,11 +91,6 @@ class _Stretch:
 
     last: Bookmark
     events: list[RecordedEvent] = field(default_factory=list)
-
-
-def session(name: str) -> dict[str, str]:
-    """What the server is told for the session of the consumer `name`."""
-    return {**turn_settings(f"consumer {name}"), **_BY_KEY}
 
 
 class _FenceLostError(Exception):
@@ -154,7 +148,10 @@ class Consumer:
         connection = await connect(
             self._dsn,
             command_timeout=CALL_TIMEOUT_S,
-            server_settings=session(self._consuming.name),
+            server_settings={
+                **turn_settings(f"consumer {self._consuming.name}"),
+                **self._consuming.planning,
+            },
         )
         try:
             await self._become_active(connection)

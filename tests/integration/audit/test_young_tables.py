@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from services.audit.main import apply
-from shared.bus import consumer
+from services.audit.storage import BY_KEY
 from shared.log import connect
 from tests.integration.audit.conftest import RealHouse
 from tests.servers import Database
@@ -31,9 +31,7 @@ async def test_a_hand_is_found_by_its_key_also_where_statistics_know_of_no_hands
     log = real.wallet.log
     events = [*await log.read_partition("table.0", 0), *await log.read_partition("wallet.0", 0)]
     await real.root.execute("TRUNCATE " + ", ".join(f"audit.{table}" for table in _INDEX))
-    connection = await connect(
-        database.dsn("croupier_audit"), server_settings=consumer.session("audit")
-    )
+    connection = await connect(database.dsn("croupier_audit"), server_settings=BY_KEY)
     try:
         before = await real.root.fetchrow(_READ)
         for event in events:
