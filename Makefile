@@ -10,9 +10,8 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --no-input
 PROTOS := $(shell find protos -name '*.proto' | LC_ALL=C sort)
 # What the checks look at.
 CODE := services shared clients deploy tests
-# The long tests, which come first, are begun first. What gRPC does in a process that forks can end
-# the child before it runs initdb: nobody here calls gRPC after a fork.
-PYTEST = GRPC_ENABLE_FORK_SUPPORT=0 $(BIN)/python -m pytest -q -n 3 --dist loadscope --no-loadscope-reorder
+# The long tests, which come first, are begun first.
+PYTEST = $(BIN)/python -m pytest -q -n 3 --dist loadscope --no-loadscope-reorder
 # Hands that `make run` plays; empty: until Ctrl-C.
 HANDS ?=
 # How long `make soak` and `make chaos` play; empty: an hour, ten minutes.

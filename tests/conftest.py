@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
+
+# Before gRPC is there: its fork handlers can end a child before that runs initdb.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 import pytest
 import structlog

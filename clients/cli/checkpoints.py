@@ -13,7 +13,7 @@ from rich.markup import escape
 from clients.api.audit import AuditClient
 from clients.api.errors import RefusedError
 from clients.cli.shell import Shell, shell_of
-from shared.checkpoints.checkpoint import Checkpoint, OtherLogError, place_of, read_checkpoint
+from shared.checkpoints.checkpoint import Checkpoint, place_of, read_own
 from shared.checkpoints.signed_note import NoteError, NoteVerifier, split_notes
 from shared.proofs.log_tree import consistency_holds
 
@@ -140,8 +140,8 @@ async def signed_notes(shell: Shell, file: typer.FileText, key: str) -> list[str
     verifier = (await _today(shell, key)).verifier
     for note in notes:
         try:
-            place_of(read_checkpoint(note, verifier).origin, verifier.name)
-        except (NoteError, OtherLogError) as error:
+            read_own(note, verifier)
+        except NoteError as error:
             raise RefusedError("BAD_REQUEST", _words(note, error), "against") from error
     return notes
 
@@ -156,9 +156,8 @@ async def _today(shell: Shell, key: str) -> Today:
     newest = {}
     for each in checkpoints:
         try:
-            told = read_checkpoint(each.note, verifier)
-            partition, _ = place_of(told.origin, verifier.name)
-        except (NoteError, OtherLogError) as error:
+            told, partition, _ = read_own(each.note, verifier)
+        except NoteError as error:
             raise RefusedError(
                 "NOT_VERIFIED", f"the house shows {_words(each.note, error)}"
             ) from error
@@ -177,9 +176,8 @@ async def verdict_on(note: str, today: Today, prove: Prove) -> Verdict:
     """Whether a checkpoint is one of the house's, and the newest of its partition goes on from
     it."""
     try:
-        held = read_checkpoint(note, today.verifier)
-        partition, line = place_of(held.origin, today.verifier.name)
-    except (NoteError, OtherLogError) as error:
+        held, partition, line = read_own(note, today.verifier)
+    except NoteError as error:
         return Verdict(note.partition("\n")[0], 0, str(error))
     newest = today.newest.get(partition)
     if newest is None:

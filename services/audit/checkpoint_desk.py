@@ -6,12 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from croupier.audit.v1 import audit_pb2 as pb
-from google.protobuf.timestamp_pb2 import Timestamp
 
-from services.audit.checkpoint_store import Standing, event_hashes, hashes_of, standings
+from services.audit.checkpoint_store import (
+    Signed,
+    Standing,
+    event_hashes,
+    hashes_of,
+    standings,
+)
+from services.audit.rows import stamp
 from services.audit.verify.checkpoints import Held
 from services.audit.verify.findings import Check, Finding
-from shared.checkpoints.checkpoint import Checkpoint, OtherLogError, place_of, read_checkpoint
+from shared.checkpoints.checkpoint import Checkpoint, read_own
 from shared.checkpoints.signed_note import NoteError, NoteVerifier
 from shared.errors import CroupierError
 from shared.log import Connection, LogDivergedError
@@ -34,8 +40,8 @@ class CheckpointDesk:
         """
         if size < 0:
             raise CroupierError("BAD_REQUEST", "counts from 1", "size")
-        standing = await _standing(connection, partition, size)
-        return checkpoint_message(standing)
+        _, signed = await _signed(connection, partition, size)
+        return checkpoint_message(partition, signed)
 
     async def prove_inclusion(
         self, connection: Connection, partition: str, position: int, size: int
@@ -46,7 +52,7 @@ class CheckpointDesk:
         """
         if not 0 < position <= size:
             raise CroupierError("BAD_REQUEST", "a position from 1 to the size", "position")
-        standing, signed = await self._signed(connection, partition, size)
+        standing, signed = await self._checkpoint(connection, partition, size)
         index = position - 1
         [event_hash] = await event_hashes(connection, partition, index, position)
         ranges = inclusion_ranges(index, size)
@@ -64,7 +70,7 @@ class CheckpointDesk:
         """
         if not 0 < from_size <= to_size:
             raise CroupierError("BAD_REQUEST", "from 1 up to the other size", "from_size")
-        standing, signed = await self._signed(connection, partition, to_size)
+        standing, signed = await self._checkpoint(connection, partition, to_size)
         ranges = consistency_ranges(from_size, to_size)
         *path, from_root = await hashes_of(
             connection, standing, [*ranges, Range(0, from_size)], to_size
@@ -73,13 +79,13 @@ class CheckpointDesk:
             raise LogDivergedError(f"{partition} is not what was signed, near {from_size}")
         return pb.ProveConsistencyResponse(path=path)
 
-    async def _signed(
+    async def _checkpoint(
         self, connection: Connection, partition: str, size: int
     ) -> tuple[Standing, Checkpoint]:
-        standing = await _standing(connection, partition, size)
-        signed = standing.checkpoint(self.verifier)
-        assert signed is not None
-        return standing, signed
+        standing, _ = await _signed(connection, partition, size)
+        checkpoint = standing.checkpoint(self.verifier)
+        assert checkpoint is not None
+        return standing, checkpoint
 
     def to_compare(
         self, kept: Sequence[Standing], gone: Sequence[str], against: Iterable[str]
@@ -118,34 +124,28 @@ class CheckpointDesk:
 
     def _brought(self, note: str) -> tuple[str, Checkpoint]:
         try:
-            checkpoint = read_checkpoint(note, self.verifier)
-            partition, _ = place_of(checkpoint.origin, self.verifier.name)
-        except (NoteError, OtherLogError) as error:
+            checkpoint, partition, _ = read_own(note, self.verifier)
+        except NoteError as error:
             raise CroupierError(
                 "BAD_REQUEST", f"no checkpoint of ours: {error}", "against"
             ) from None
         return partition, checkpoint
 
 
-def checkpoint_message(standing: Standing) -> pb.Checkpoint:
-    """A partition's checkpoint. Raises `CHECKPOINT_NOT_FOUND` where there is none."""
-    signed = standing.signed
-    if signed is None:
-        raise CroupierError(
-            "CHECKPOINT_NOT_FOUND", f"no such checkpoint of {standing.partition}", "size"
-        )
-    stamp = Timestamp()
-    stamp.FromDatetime(signed.signed_at)
+def checkpoint_message(partition: str, signed: Signed) -> pb.Checkpoint:
+    """A partition's checkpoint."""
     return pb.Checkpoint(
-        partition=standing.partition, size=signed.size, note=signed.note, signed_at=stamp
+        partition=partition, size=signed.size, note=signed.note, signed_at=stamp(signed.signed_at)
     )
 
 
-async def _standing(connection: Connection, partition: str, size: int) -> Standing:
-    """The partition with its checkpoint of this size. Raises `PARTITION_NOT_FOUND`."""
+async def _signed(connection: Connection, partition: str, size: int) -> tuple[Standing, Signed]:
+    """The partition, and its checkpoint of this size. Raises `PARTITION_NOT_FOUND`,
+    `CHECKPOINT_NOT_FOUND`."""
     found = await standings(connection, partition, size) if partition else []
     if not found:
         raise CroupierError("PARTITION_NOT_FOUND", f"no partition {partition!r}", "partition")
     [standing] = found
-    checkpoint_message(standing)
-    return standing
+    if standing.signed is None:
+        raise CroupierError("CHECKPOINT_NOT_FOUND", f"no such checkpoint of {partition}", "size")
+    return standing, standing.signed

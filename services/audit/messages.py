@@ -4,25 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from datetime import datetime
 
 from croupier.audit.v1 import audit_pb2 as pb
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.audit.check_all import Progress
 from services.audit.enquiries import IndexedHand
 from services.audit.replay import Replay, Step
+from services.audit.rows import stamp
 from services.audit.verify.findings import Check, Finding, Read
 from shared.events import UnknownEventError, UnreadableEventError, decode, to_json
 from shared.log import RecordedEvent
-
-
-def stamp(value: datetime | None) -> Timestamp | None:
-    if value is None:
-        return None
-    stamp = Timestamp()
-    stamp.FromDatetime(value)
-    return stamp
 
 
 def hand_message(hand: IndexedHand) -> pb.Hand:

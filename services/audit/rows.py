@@ -50,3 +50,12 @@ class Row:
 def moment(stamp: Timestamp) -> datetime:
     """A time of an event, in UTC."""
     return stamp.ToDatetime(UTC)
+
+
+def stamp(value: datetime | None) -> Timestamp | None:
+    """The same the other way round."""
+    if value is None:
+        return None
+    stamp = Timestamp()
+    stamp.FromDatetime(value)
+    return stamp

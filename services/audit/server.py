@@ -41,6 +41,7 @@ from services.audit.shoe_desk import (
     totals_message,
 )
 from services.audit.snapshot import applied_by_wallet, take_snapshot
+from services.audit.verify.checkpoints import Held
 from services.audit.verify.findings import Check, Finding
 from shared.checkpoints.signed_note import NoteVerifier
 from shared.errors import CroupierError
@@ -143,11 +144,14 @@ class Audit(AuditServiceServicer):
                 "BAD_REQUEST", f"{MOST_AGAINST} at most, and not with a table", "against"
             )
         async with self._full_checks:
-            kept, missing = await on_connection(self._pool, kept_and_gone)
-            # Signatures by the thousand take a second, in which others want to be answered.
-            held, unlike = await asyncio.to_thread(
-                self._desk.to_compare, kept, missing, request.against
-            )
+            held: dict[str, list[Held]] = {}
+            unlike: list[Finding] = []
+            if not request.table_id:
+                kept, missing = await on_connection(self._pool, kept_and_gone)
+                # Signatures by the thousand take a second, in which others want to be answered.
+                held, unlike = await asyncio.to_thread(
+                    self._desk.to_compare, kept, missing, request.against
+                )
             snapshot = await on_connection(self._pool, take_snapshot)
             total = await on_connection(
                 self._pool,
@@ -158,8 +162,7 @@ class Audit(AuditServiceServicer):
             loop = asyncio.get_running_loop()
             tell_at = loop.time()
             check = FullCheck(self._log, self._keyring, snapshot, self._disclose, held)
-            if not request.table_id:
-                check.add(unlike)
+            check.add(unlike)
             async for progress in check.run(request.table_id):
                 metrics.full_check_hands.set(progress.hands)
                 if progress.done or loop.time() >= tell_at:
@@ -264,12 +267,16 @@ class Audit(AuditServiceServicer):
     async def ListCheckpoints(  # noqa: N802
         self, request: pb.ListCheckpointsRequest, context: _Context
     ) -> pb.ListCheckpointsResponse:
-        signed = [each for each in await on_connection(self._pool, standings) if each.signed]
+        signed = [
+            checkpoint_message(each.partition, each.signed)
+            for each in await on_connection(self._pool, standings)
+            if each.signed
+        ]
         page, token = pages.page(
             signed, request.page_size, request.page_token, lambda each: each.partition
         )
         return pb.ListCheckpointsResponse(
-            checkpoints=map(checkpoint_message, page),
+            checkpoints=page,
             next_page_token=token,
             verifier_key=self._verifier_key,
         )

@@ -9,11 +9,11 @@ from uuid import uuid5
 
 import structlog
 from croupier.audit.v1 import events_pb2
-from google.protobuf.timestamp_pb2 import Timestamp
 from prometheus_client import Counter
 
 from services.audit.disclosure import Disclose
 from services.audit.evidence import Shoes
+from services.audit.rows import stamp
 from services.audit.shoe_enquiries import unchecked_shoes
 from shared.errors import CroupierError
 from shared.ids import NAMESPACE_CROUPIER
@@ -93,14 +93,12 @@ class ShoeChecker:
         """Derives one shoe and puts on record whether it holds."""
         shoes = Shoes(self._log, self._keyring, self._told)
         findings = [finding.message for finding in await shoes.bring([shoe_id])]
-        stamp = Timestamp()
-        stamp.FromDatetime(self._now())
         event = events_pb2.ShoeChecked(
             shoe_id=shoe_id,
             holds=not findings,
             findings=findings[:MOST_FINDINGS],
             root=shoes[shoe_id].root,
-            at=stamp,
+            at=stamp(self._now()),
         )
         append = Append(
             uuid5(NAMESPACE_CROUPIER, f"audit/checked/{shoe_id}"),

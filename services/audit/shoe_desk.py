@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 import asyncpg
 from croupier.audit.v1 import audit_pb2 as pb
 from croupier.type.v1.card_pb2 import CardProof
-from google.protobuf.timestamp_pb2 import Timestamp
 
 from services.audit.evidence import PAGE_EVENTS, decoded
+from services.audit.rows import stamp
 from services.audit.shoe_enquiries import DisclosureLine
 from services.audit.verify.findings import Check, Finding
 from services.audit.verify.shoe import ShoeRecord
@@ -100,21 +99,21 @@ def shoe_message(row: asyncpg.Record) -> pb.Shoe:
         decks=decks,
         publish=bool(row["publish"]),
         commitment=row["commitment"] or b"",
-        requested_at=_stamp(row["requested_at"]),
-        opened_at=_stamp(row["opened_at"]),
-        sealed_at=_stamp(row["sealed_at"]),
+        requested_at=stamp(row["requested_at"]),
+        opened_at=stamp(row["opened_at"]),
+        sealed_at=stamp(row["sealed_at"]),
         root=row["root"] or b"",
         cut_by=row["cut_by"] or "",
         seeds_used=row["seeds_used"],
         seeds_withheld=row["seeds_withheld"],
-        retired_at=_stamp(row["retired_at"]),
+        retired_at=stamp(row["retired_at"]),
         retire_reason=row["retire_reason"] or "",
         dealt=dealt,
         burned=row["burned"] or 0,
         exposed=row["exposed"] or 0,
         never_dealt=decks * 52 - dealt if row["retired_at"] else 0,
         hands=row["hands"],
-        checked_at=_stamp(row["checked_at"]),
+        checked_at=stamp(row["checked_at"]),
         holds=bool(row["holds"]),
         findings=row["findings"],
         disclosures=row["disclosures"],
@@ -134,14 +133,6 @@ def disclosure_message(line: DisclosureLine) -> pb.Disclosure:
         table_id=line.table_id,
         to=line.to,
         why=line.why,
-        at=_stamp(line.at),
+        at=stamp(line.at),
         hand_ids=line.hand_ids,
     )
-
-
-def _stamp(value: datetime | None) -> Timestamp | None:
-    if value is None:
-        return None
-    stamp = Timestamp()
-    stamp.FromDatetime(value)
-    return stamp

@@ -6,14 +6,14 @@ import re
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 
-from shared.checkpoints.signed_note import MalformedNoteError, NoteVerifier
+from shared.checkpoints.signed_note import MalformedNoteError, NoteError, NoteVerifier
 from shared.proofs.merkle import HASH_BYTES
 
 MAX_SIZE = 2**63 - 1
 _TEXT = re.compile(r"([^\n]+)\n(0|[1-9][0-9]{0,18})\n([A-Za-z0-9+/]{43}=)\n")
 
 
-class OtherLogError(ValueError):
+class OtherLogError(NoteError):
     """A checkpoint of another house, or of no partition."""
 
 
@@ -46,6 +46,13 @@ class Checkpoint:
 def read_checkpoint(note: str, verifier: NoteVerifier) -> Checkpoint:
     """The checkpoint in a note that the key has signed. Raises `NoteError`."""
     return Checkpoint.parse(verifier.open(note))
+
+
+def read_own(note: str, verifier: NoteVerifier) -> tuple[Checkpoint, str, int]:
+    """The checkpoint in a note that the key has signed of the log that goes by its name, with the
+    partition and the line. Raises `NoteError`, of which `OtherLogError` is one."""
+    checkpoint = read_checkpoint(note, verifier)
+    return checkpoint, *place_of(checkpoint.origin, verifier.name)
 
 
 def origin_of(log_id: str, partition: str, line: int = 1) -> str:

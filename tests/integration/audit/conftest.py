@@ -262,6 +262,14 @@ async def real(database: Database, monkeypatch: pytest.MonkeyPatch) -> AsyncIter
 
 
 @pytest.fixture
+async def pool(database: Database) -> AsyncIterator[Pool]:
+    """Connections of the audit service's role."""
+    opened = await open_pool(database.dsn("croupier_audit"), 2)
+    yield opened
+    await opened.close()
+
+
+@pytest.fixture
 async def client(real: RealHouse, database: Database) -> AsyncIterator[Client]:
     """The audit service over that house, and an auditor who calls it."""
     async with AsyncExitStack() as stack:

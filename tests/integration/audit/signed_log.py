@@ -25,6 +25,11 @@ PARTITION = "audit.0"
 KEY = str(SIGNER.verifier)
 
 
+async def sign(pool: Pool) -> None:
+    """What an audit service does that has just been started."""
+    await Checkpointer(pool, SIGNER, 60).once()
+
+
 @dataclass
 class SignedLog:
     """A log that grows by events of one stream, and what is signed of it."""

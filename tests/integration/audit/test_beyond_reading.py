@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from uuid import uuid4
 
 import pytest
 from croupier.audit.v1 import audit_pb2 as pb
 
-from services.audit.checkpointer import Checkpointer
-from shared.log import Append, NewEvent, PostgresLog, chain, open_pool
+from shared.log import Append, NewEvent, PostgresLog, chain
 from shared.log.patience import Pool
 from tests.integration.audit.conftest import Client, RealHouse
-from tests.integration.audit.signed_log import SIGNER
-from tests.servers import Database
-
-
-@pytest.fixture
-async def pool(database: Database) -> AsyncIterator[Pool]:
-    opened = await open_pool(database.dsn("croupier_audit"), 2)
-    yield opened
-    await opened.close()
-
-
-async def sign(pool: Pool) -> None:
-    await Checkpointer(pool, SIGNER, 60).once()
+from tests.integration.audit.signed_log import sign
 
 
 async def disarm(real: RealHouse) -> None:

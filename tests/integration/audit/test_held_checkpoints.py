@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,34 +13,19 @@ from typing import Any
 import pytest
 from croupier.audit.v1 import audit_pb2 as pb
 
-from services.audit.checkpointer import Checkpointer
 from shared.checkpoints.checkpoint import Checkpoint
 from shared.checkpoints.signed_note import NoteSigner
 from shared.errors import CroupierError
-from shared.log import open_pool
 from shared.log.patience import Pool
 from shared.rpc.access import Role
 from tests.integration.audit import by_the_book
 from tests.integration.audit.conftest import Client, RealHouse, refused
 from tests.integration.audit.forging import event_of, forge, scribble
-from tests.integration.audit.signed_log import SIGNER
-from tests.servers import Database
+from tests.integration.audit.signed_log import SIGNER, sign
 from tests.services import token
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = str(SIGNER.verifier)
-
-
-@pytest.fixture
-async def pool(database: Database) -> AsyncIterator[Pool]:
-    opened = await open_pool(database.dsn("croupier_audit"), 2)
-    yield opened
-    await opened.close()
-
-
-async def sign(pool: Pool) -> None:
-    """What an audit service does that has just been started."""
-    await Checkpointer(pool, SIGNER, 60).once()
 
 
 async def forget_what_was_signed(real: RealHouse) -> None:
